@@ -1,0 +1,80 @@
+"""The inputs and outputs of the public workflows: one JSON object in, one out, in any language.
+
+Inputs ignore fields they do not know. Fields are added with defaults; none is renamed or gets another meaning.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from headwater.ids import check_scope_part
+from headwater.models import Scope
+
+
+class WorkflowInput(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    scope: Scope
+    requested_by: Annotated[str, Field(max_length=256)] | None = None
+
+
+class SyncCorpusInput(WorkflowInput):
+    """Input of ``SyncCorpus``."""
+
+    connector: Annotated[str, AfterValidator(lambda name: check_scope_part(name, "connector"))]
+    full: bool = False
+    max_pages: Annotated[int, Field(ge=1, le=64)] | None = None
+    page_size: Annotated[int, Field(ge=1, le=200)] = 100
+
+
+class SyncFailure(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+    source_id: str
+    state: str
+    reason: str | None = None
+
+
+class SyncResult(BaseModel):
+    """Output of ``SyncCorpus``, and what ``headwater sync --json`` prints."""
+
+    model_config = ConfigDict(frozen=True)
+
+    corpus: str
+    connector: str
+    pages: int = 0
+    upserted: int = 0
+    deleted: int = 0
+    skipped: int = 0
+    withheld: int = 0
+    failed: int = 0
+    embedded_chunks: int = 0
+    reused_chunks: int = 0
+    exhausted: bool = True
+    generation: int = 0
+    failures: list[SyncFailure] = Field(default_factory=list)
+
+
+class SyncStatus(BaseModel):
+    """Answer of the query ``status``: where a running sync is."""
+
+    phase: Literal["waiting", "listing", "preparing", "embedding", "publishing", "done"] = "waiting"
+    pass_no: int = 0
+    pages: int = 0
+    listed: int = 0
+    upserted: int = 0
+    deleted: int = 0
+    skipped: int = 0
+    failed: int = 0
+    embedded_chunks: int = 0
+    reused_chunks: int = 0
+
+
+class SyncNow(BaseModel):
+    """Answer of the update ``sync_now``: the result of a pass that began after it was asked for.
+
+    ``result`` is ``None`` when the workflow went on in a new run meanwhile: ask again with the ``ticket``.
+    """
+
+    ticket: int
+    result: SyncResult | None = None

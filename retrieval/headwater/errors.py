@@ -1,0 +1,52 @@
+"""What can go wrong, split by what matters to a caller: can waiting help, and whose move is it.
+
+    HeadwaterError                    .code, and one sentence that says what to do
+    ├── TransientError                the same call may work later: timeouts, a store that is away, throttling
+    ├── PermanentError                it will not: unsupported format, revoked credential, corrupt file
+    ├── ValidationError (ValueError)  an argument is malformed
+    ├── LimitError (ValueError)       an argument is above its cap: caps are errors, never clamps
+    ├── ScopeError (ValueError)       another tenant, or a scope that was not asked for
+    ├── AccessError (PermissionError) a grant is missing
+    ├── EmbedderMismatch              vectors of different spaces would be compared
+    └── StoreError                    Postgres refused, is away, or holds something malformed
+"""
+
+from typing import ClassVar
+
+
+class HeadwaterError(Exception):
+    """The root of all errors raised on purpose. ``str(error)`` is one sentence fit for a person."""
+
+    code: ClassVar[str] = "ERR_HEADWATER"
+
+
+class TransientError(HeadwaterError):
+    code = "ERR_HEADWATER_TRANSIENT"
+
+
+class PermanentError(HeadwaterError):
+    code = "ERR_HEADWATER_PERMANENT"
+
+
+class ValidationError(HeadwaterError, ValueError):
+    code = "ERR_HEADWATER_VALIDATION"
+
+
+class LimitError(HeadwaterError, ValueError):
+    code = "ERR_HEADWATER_LIMIT"
+
+
+class ScopeError(HeadwaterError, ValueError):
+    code = "ERR_HEADWATER_SCOPE"
+
+
+class AccessError(HeadwaterError, PermissionError):
+    code = "ERR_HEADWATER_ACCESS"
+
+
+class EmbedderMismatch(HeadwaterError):
+    code = "ERR_HEADWATER_EMBEDDER_MISMATCH"
+
+
+class StoreError(HeadwaterError):
+    code = "ERR_HEADWATER_STORE"

@@ -1,0 +1,124 @@
+"""The nouns that hosts handle: frozen pydantic models, compared by value, safe to share between threads."""
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from headwater.errors import ValidationError
+from headwater.ids import check_scope_part
+
+Identity = Annotated[str, Field(min_length=1, max_length=256, pattern=r"^[^\x00]*$")]
+
+
+class Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+def _part(field: str) -> AfterValidator:
+    return AfterValidator(lambda value: check_scope_part(value, field))
+
+
+class Scope(Frozen):
+    """Exactly one corpus. Written ``tenant/resource/corpus``."""
+
+    tenant_id: Annotated[str, _part("tenant_id")]
+    resource_id: Annotated[str, _part("resource_id")]
+    corpus_id: Annotated[str, _part("corpus_id")]
+
+    def __str__(self) -> str:
+        return f"{self.tenant_id}/{self.resource_id}/{self.corpus_id}"
+
+    @classmethod
+    def parse(cls, text: str) -> "Scope":
+        """The scope written as ``tenant/resource/corpus``."""
+        parts = text.split("/")
+        if len(parts) != 3:
+            raise ValidationError(f"Corpus {text[:200]!r} must be written TENANT/RESOURCE/CORPUS.")
+        return cls(
+            tenant_id=check_scope_part(parts[0], "tenant"),
+            resource_id=check_scope_part(parts[1], "resource"),
+            corpus_id=check_scope_part(parts[2], "corpus"),
+        )
+
+
+class Authorization(Frozen):
+    """Who asks, as the host asserts it. Names compare exactly. A pinned ``access_version`` must equal a source's."""
+
+    principal_id: Identity
+    tenant_id: Annotated[str, _part("tenant_id")]
+    group_ids: tuple[Identity, ...] = ()
+    access_version: Annotated[int, Field(ge=1)] | None = None
+
+
+class Trust(Frozen):
+    """Retrieved text is data. It never activates a tool, a skill or a credential."""
+
+    untrusted: Literal[True] = True
+    inert: Literal[True] = True
+    injection_capable: Literal[True] = True
+
+
+class Provenance(Frozen):
+    source_id: str
+    chunk_id: str
+    citation_id: str
+    provider: str
+    tenant_id: str
+    resource_id: str
+    corpus_id: str
+    retrieval: Literal["vector"] = "vector"
+    retrieved_at: datetime
+    revision: int
+
+
+class Hit(Frozen):
+    """One passage. ``score`` is the cosine similarity, -1 to 1; ``retrieval_rank`` counts from 1."""
+
+    chunk_id: str
+    source_id: str
+    text: str
+    score: float
+    title: str | None = None
+    locator: str | None = None
+    metadata: dict[str, Any] = Field(default_factory=dict)
+    provenance: Provenance
+    retrieval_rank: int
+    trust: Trust = Trust()
+
+
+class Citation(Frozen):
+    """Where a passage stands: ``start`` and ``end`` are code points of the revision's normalised text."""
+
+    citation_id: str
+    source_id: str
+    title: str | None = None
+    uri: str | None = None
+    locator: str | None = None
+    start: int
+    end: int
+    revision: int
+    provenance: Provenance
+    trust: Trust = Trust()
+
+
+class RetrievalResult(Frozen):
+    """What one query gives. ``text`` is the passages as ``[citation-id] text`` blocks with a blank line between."""
+
+    query: str
+    text: str
+    hits: tuple[Hit, ...]
+    citations: tuple[Citation, ...]
+    truncated: bool
+    generation: int | None
+    trust: Trust = Trust()
+
+
+class AccessDenied(Frozen):
+    """What `on_access_denied` gets, once for each withheld source of a query."""
+
+    source_id: str
+    scope: Scope
+    reason: Literal["no_grant", "check_failed"]
+    hits: int
+    error: str | None = None
