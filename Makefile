@@ -1,0 +1,49 @@
+# Every target sets up what it needs. `make help` lists them.
+
+.DEFAULT_GOAL := help
+.PHONY: help venv venv-dev demo test test-all check bench clean
+
+BIN := .venv/bin
+export PYTHONUNBUFFERED := 1
+# pyright brings its own Node.js as a package; whatever the machine has stays out of it.
+export PYRIGHT_PYTHON_GLOBAL_NODE := off
+export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+
+venv: .venv/application.stamp ## make .venv with the application, from pinned versions
+
+venv-dev: .venv/dev.stamp ## the same with the tools of `test` and `check`
+
+# Relative names: a checkout in a folder with a space in its name works too.
+.venv/application.stamp: pyproject.toml retrieval/pyproject.toml constraints.txt deploy/install.sh
+	@deploy/install.sh --editable .venv
+	@touch $@
+
+.venv/dev.stamp: pyproject.toml retrieval/pyproject.toml constraints.txt deploy/install.sh
+	@deploy/install.sh --editable --extra dev .venv
+	@touch .venv/application.stamp $@
+
+demo: venv ## show the whole way on the sample handbook, or on your own folder: make demo DOCS=/some/folder
+	@if [ -n "$$DOCS" ]; then exec $(BIN)/python -m tests.demo --docs "$$DOCS"; else exec $(BIN)/python -m tests.demo; fi
+
+test: venv-dev ## run the tests (at most 15 minutes)
+	@$(BIN)/python -m pytest
+
+test-all: venv-dev ## run what `test` leaves out: the kill matrix and the long walks
+	@$(BIN)/python -m pytest -m long
+
+check: venv-dev ## ruff, mypy, pyright and the import arrow
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/python -m mypy
+	@$(BIN)/pyright
+	@$(BIN)/lint-imports
+
+bench: venv-dev ## measure, and print ratios and CPU seconds
+	@$(BIN)/python -m tests.benchmarks
+
+clean: ## remove what the other targets made
+	rm -rf .venv .demo-home build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
