@@ -3,23 +3,60 @@
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
+import pydantic
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from headwater.errors import ValidationError
-from headwater.ids import check_scope_part
+from headwater.errors import HeadwaterError, LimitError, ValidationError
+from headwater.ids import UNSTORABLE, check_scope_part
 
-Identity = Annotated[str, Field(min_length=1, max_length=256, pattern=r"^[^\x00]*$")]
+GROUPS_MAX = 32
 
 
 class Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
+class Argument(Frozen):
+    """A model that hosts build themselves: a bad value is a headwater error of one sentence that names the field.
+
+    Inside another model it stays what pydantic expects, a `ValueError` at its place in that model's error.
+    """
+
+    def __init__(self, /, **fields: Any) -> None:
+        try:
+            super().__init__(**fields)
+        except pydantic.ValidationError as error:
+            raise _one_sentence(type(self).__name__, error) from None
+
+
+def _one_sentence(model: str, error: pydantic.ValidationError) -> HeadwaterError:
+    first = error.errors(include_url=False, include_input=False)[0]      # the value stays out: it may be a secret
+    raised = first.get("ctx", {}).get("error")
+    if isinstance(raised, HeadwaterError):
+        return raised
+    return ValidationError(f"{model}: {'.'.join(map(str, first['loc']))} is not valid: {first['msg']}.")
+
+
 def _part(field: str) -> AfterValidator:
     return AfterValidator(lambda value: check_scope_part(value, field))
 
 
-class Scope(Frozen):
+def _identity(field: str) -> AfterValidator:
+    def check(value: str) -> str:
+        if not 1 <= len(value) <= 256 or UNSTORABLE.search(value):
+            raise ValidationError(f"{field} must be 1 to 256 characters without NUL or lone surrogates.")
+        return value
+
+    return AfterValidator(check)
+
+
+def _check_groups(groups: tuple[str, ...]) -> tuple[str, ...]:
+    if len(groups) > GROUPS_MAX:
+        raise LimitError(f"group_ids holds {len(groups)} groups: at most {GROUPS_MAX} may be asserted at once.")
+    return groups
+
+
+class Scope(Argument):
     """Exactly one corpus. Written ``tenant/resource/corpus``."""
 
     tenant_id: Annotated[str, _part("tenant_id")]
@@ -42,12 +79,12 @@ class Scope(Frozen):
         )
 
 
-class Authorization(Frozen):
+class Authorization(Argument):
     """Who asks, as the host asserts it. Names compare exactly. A pinned ``access_version`` must equal a source's."""
 
-    principal_id: Identity
+    principal_id: Annotated[str, _identity("principal_id")]
     tenant_id: Annotated[str, _part("tenant_id")]
-    group_ids: tuple[Identity, ...] = ()
+    group_ids: Annotated[tuple[Annotated[str, _identity("group_ids")], ...], AfterValidator(_check_groups)] = ()
     access_version: Annotated[int, Field(ge=1)] | None = None
 
 
