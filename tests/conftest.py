@@ -1,0 +1,70 @@
+"""A real PostgreSQL for the whole session, and a database of its own for each test that asks for one."""
+
+import itertools
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from activities.store import migrate
+from workers.guard.account import can_reach, server_account
+from workers.guard.binaries import copy_postgres, postgres_programs
+from workers.guard.postgres import Postgres
+
+# Nothing a test writes has to survive the machine.
+_FAST = ("fsync=off", "full_page_writes=off", "synchronous_commit=off", "max_connections=200")
+_SCHEMA = "headwater"
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[str]:
+    """The address of an empty server's superuser. Stopped at the end, and with us if we are killed."""
+    folder = Path(tempfile.mkdtemp(prefix="headwater-tests-"))
+    try:
+        programs, account = postgres_programs(), server_account(folder)
+        if account:
+            folder.chmod(0o711)
+            if not can_reach(account, programs.install):
+                programs = copy_postgres(programs, folder / "programs")
+        server = Postgres(programs, folder / "data", log=folder / "log", account=account, settings=_FAST)
+        server.initialise("test")
+        server.start()
+        try:
+            yield f"postgresql://headwater:test@127.0.0.1:{server.port}/postgres"
+        finally:
+            server.stop()
+    finally:
+        shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="session")
+def template_db(postgres: str) -> str:
+    """The name of a migrated database that is never connected to, so that it can be copied at any time."""
+    with psycopg.connect(postgres, autocommit=True) as admin:
+        admin.execute('CREATE DATABASE "template"')
+    migrate.migrate(_address(postgres, "template"), _SCHEMA)
+    return "template"
+
+
+@pytest.fixture
+def database(postgres: str, template_db: str) -> Iterator[str]:
+    """The address of a migrated database of this test's own."""
+    name = f"test_{next(_numbers)}"
+    with psycopg.connect(postgres, autocommit=True) as admin:
+        admin.execute(_CREATE.format(sql.Identifier(name), sql.Identifier(template_db)))
+        try:
+            yield _address(postgres, name)
+        finally:
+            admin.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+
+
+_numbers = itertools.count(1)
+_CREATE = sql.SQL("CREATE DATABASE {} TEMPLATE {} STRATEGY = FILE_COPY")
+
+
+def _address(postgres: str, database: str) -> str:
+    return postgres.rpartition("/")[0] + "/" + database
