@@ -218,9 +218,11 @@ CREATE TABLE {schema}.ingestion (                    -- status of one source; gr
 CREATE TABLE {schema}.checkpoint (                   -- where a connector is; moved by compare-and-swap after its page is published
   connector_id bigint PRIMARY KEY REFERENCES {schema}.connector,
   version      bigint NOT NULL DEFAULT 0,            -- raised by one with every page
-  cursor       text,
+  cursor       text,                                 -- where the pass that is under way goes on
+  start_cursor text,                                 -- where the next pass begins: the last page of a finished one moves it
   page_id      bigint,                               -- the page that moved it last: what makes a repeat harmless
   pass_no      bigint NOT NULL DEFAULT 0,
+  is_paused    boolean NOT NULL DEFAULT false,       -- stopped by max_pages: the next sync goes on with this pass
   owner        text,                                 -- lease: the workflow id,
   run          text,                                 --   its run,
   lease_until  timestamptz,                          --   until when,
@@ -234,7 +236,10 @@ CREATE TABLE {schema}.page (                         -- one listed page: the tru
   pass_no      bigint NOT NULL,
   seq          int NOT NULL,                         -- position in the pass, from 1
   fence        bigint NOT NULL,                      -- of the lease it was listed under
+  rule_version bigint NOT NULL DEFAULT 0,            -- connector.rule_version its items' grants were made from
   cursor_out   text NOT NULL,
+  is_complete  boolean NOT NULL,                     -- the listing ended with this page or before; what follows is the sweep
+  sweep_after  text COLLATE "C",                     -- last source id this page sweeps
   is_last      boolean NOT NULL,
   listed       int NOT NULL DEFAULT 0,               -- documents seen, the unchanged included
   skipped      int NOT NULL DEFAULT 0,               -- of those, unchanged and healthy
@@ -317,23 +322,3 @@ CREATE TABLE {schema}.audit (                        -- who asked for what: ids 
   action   text NOT NULL,
   detail   jsonb NOT NULL DEFAULT '{}'
 );
-
--- What readers need and no more: a login role is granted this one. Made only where the migrating role may.
-DO $$
-BEGIN
-  IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = {reader_literal}) THEN
-    CREATE ROLE {reader} NOLOGIN;
-  END IF;
-EXCEPTION
-  WHEN insufficient_privilege THEN RAISE NOTICE 'role % was not made: this login may not create roles', {reader_literal};
-  WHEN duplicate_object OR unique_violation THEN NULL;   -- another schema's migration made it meanwhile
-END $$;
-DO $$
-BEGIN
-  IF EXISTS (SELECT FROM pg_roles WHERE rolname = {reader_literal}) THEN
-    GRANT USAGE ON SCHEMA {schema} TO {reader};
-    GRANT SELECT ON {schema}.space, {schema}.scope, {schema}.build, {schema}.pointer_log, {schema}.grantee, {schema}.source,
-      {schema}.expiring_grant, {schema}.tombstone, {schema}.document_version, {schema}.lineage, {schema}.revision,
-      {schema}.span, {schema}.chunk, {schema}.connector TO {reader};
-  END IF;
-END $$;

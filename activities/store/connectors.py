@@ -1,0 +1,58 @@
+"""The connectors of a corpus: where its documents come from, and under which access rule."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from psycopg.rows import class_row
+from psycopg.types.json import Jsonb
+
+from activities.store.database import Store
+from activities.store.sql import queries
+from headwater.errors import ValidationError
+from headwater.ids import check_scope_part
+from headwater.models import Scope
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectorRow:
+    """A connector as it is stored. `rule_version` grows each time a person gives it another access rule."""
+
+    connector_id: int
+    scope_id: int
+    name: str
+    kind: str
+    config: dict[str, Any]
+    rule_version: int
+
+
+def ensure_connector(
+    store: Store, scope_id: int, name: str, kind: str, config: Mapping[str, Any], *, new_rule: bool
+) -> ConnectorRow:
+    """The connector `name`, with `config` as it is now; with `new_rule` the grants of all its sources will be renewed."""
+    check_scope_part(name, "connector")
+    named = queries(store.schema, "connectors")
+    with store.connection() as connection, connection.transaction():
+        with connection.cursor(row_factory=class_row(ConnectorRow)) as cursor:
+            row = cursor.execute(
+                named["ensure_connector"],
+                {"scope_id": scope_id, "name": name, "kind": kind, "config": Jsonb(dict(config)), "new_rule": new_rule},
+            ).fetchone()
+        if row is None:
+            raise ValidationError(f"Connector {name!r} exists in this corpus and is no {kind}: choose another name.")
+        connection.execute(named["ensure_checkpoint"], {"connector_id": row.connector_id})
+        return row
+
+
+def find_connector(store: Store, scope: Scope, name: str) -> ConnectorRow | None:
+    """The connector `name` of `scope`."""
+    with store.connection() as connection, connection.cursor(row_factory=class_row(ConnectorRow)) as cursor:
+        return cursor.execute(
+            queries(store.schema, "connectors")["find_connector"], scope.model_dump() | {"name": name}
+        ).fetchone()
+
+
+def connectors_of(store: Store, scope: Scope) -> list[ConnectorRow]:
+    """All connectors of `scope`, by name."""
+    with store.connection() as connection, connection.cursor(row_factory=class_row(ConnectorRow)) as cursor:
+        return cursor.execute(queries(store.schema, "connectors")["connectors_of"], scope.model_dump()).fetchall()

@@ -1,0 +1,126 @@
+"""A pool of connections to the corpus's schema, and the one place where Postgres's errors become ours."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Self
+
+import psycopg
+from psycopg_pool import ConnectionPool, PoolTimeout
+
+from activities.store.sql import check_schema
+from headwater.errors import StoreError, TransientError, ValidationError
+
+CONNECT_TIMEOUT_S = 10
+
+
+class StoreUnavailable(TransientError, StoreError):
+    """Postgres is away, overloaded or out of room: the same call may work later."""
+
+    code = "ERR_HEADWATER_STORE"
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """Where the corpus is written. Safe to share between threads; close it at the end."""
+
+    pool: ConnectionPool[psycopg.Connection]
+    schema: str
+
+    @classmethod
+    def open(cls, dsn: str, *, schema: str = "headwater", max_size: int = 16) -> Self:
+        """A store whose first connection stands; `StoreUnavailable` when Postgres does not answer."""
+        check_schema(schema)
+        pool: ConnectionPool[psycopg.Connection] = ConnectionPool(
+            dsn,
+            connection_class=psycopg.Connection,
+            kwargs=CONNECTION,
+            configure=_configure,
+            check=ConnectionPool.check_connection,     # a restarted server costs a reconnect, not an error
+            min_size=1,
+            max_size=max_size,
+            timeout=CONNECT_TIMEOUT_S,
+            open=False,
+        )
+        try:
+            with translated():
+                connect(dsn).close()                   # its error says why; the pool's only says "timeout"
+                pool.open(wait=True, timeout=CONNECT_TIMEOUT_S)
+        except BaseException:
+            pool.close()
+            raise
+        return cls(pool=pool, schema=schema)
+
+    @contextmanager
+    def connection(self) -> Iterator[psycopg.Connection]:
+        """A connection in autocommit: `with connection.transaction()` makes one. Errors come out as ours."""
+        with translated(), self.pool.connection() as connection:
+            yield connection
+
+    def close(self) -> None:
+        self.pool.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+# Our texts are UTF-8 whatever PGCLIENTENCODING says. Statements are few and hot: prepare each at its first use.
+CONNECTION: dict[str, Any] = {
+    "autocommit": True,
+    "client_encoding": "utf-8",
+    "application_name": "headwater",
+    "prepare_threshold": 0,
+    "connect_timeout": CONNECT_TIMEOUT_S,
+}
+
+
+def _configure(connection: psycopg.Connection) -> None:
+    # Publishing reads under the scope's lock what others committed while it waited: only READ COMMITTED shows that.
+    connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
+
+
+def connect(dsn: str) -> psycopg.Connection:
+    """One connection of its own, as the pool makes them: for migrating, which holds a session's lock."""
+    try:
+        connection = psycopg.connect(dsn, **CONNECTION)
+    except psycopg.ProgrammingError as error:          # its message repeats the string, password and all
+        raise ValidationError(
+            "The database URL is not one Postgres understands: write postgresql://user:password@host:port/database."
+        ) from error
+    _configure(connection)
+    return connection
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Errors of psycopg come out as `StoreUnavailable` or `StoreError`, without the values that were bound."""
+    try:
+        yield
+    except PoolTimeout as error:
+        raise StoreUnavailable(
+            f"No connection to Postgres came free within {CONNECT_TIMEOUT_S} s: see whether the server is up, "
+            "and whether its max_connections is enough for all workers."
+        ) from error
+    except psycopg.errors.DiskFull as error:
+        raise StoreUnavailable("Postgres has no room left on its disk: free some space, then run this again.") from error
+    except (psycopg.OperationalError, psycopg.InterfaceError) as error:
+        raise StoreUnavailable(_away(error)) from error
+    except psycopg.Error as error:
+        # Not the message: it can repeat a value. The names of the rule and of what broke it are safe.
+        where = error.diag.constraint_name or error.diag.table_name or "this statement"
+        raise StoreError(
+            f"Postgres refused {where} ({type(error).__name__}, {error.sqlstate}): "
+            "run `headwater doctor`; its log has the details."
+        ) from error
+
+
+def _away(error: psycopg.Error) -> str:
+    if error.sqlstate is not None:                     # the server spoke, so the connection stood
+        return f"Postgres broke off ({type(error).__name__}, {error.sqlstate}): the same step may be run again."
+    if isinstance(error, psycopg.errors.ConnectionTimeout):
+        return f"Postgres did not answer within {CONNECT_TIMEOUT_S} s: see whether it is up and reachable."
+    reason = str(error).strip().splitlines()[-1][:300] if str(error).strip() else type(error).__name__
+    return f"Postgres is not reachable ({reason}): see whether it is up, and check HEADWATER_DATABASE_URL."

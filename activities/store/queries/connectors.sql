@@ -1,0 +1,22 @@
+-- ensure_connector --
+-- A name keeps its kind: another kind under it changes nothing and returns no row.
+INSERT INTO {schema}.connector AS c (scope_id, name, kind, config, rule_version)
+VALUES (%(scope_id)s, %(name)s, %(kind)s, %(config)s, %(new_rule)s::boolean::int)
+ON CONFLICT (scope_id, name) DO UPDATE
+SET config = excluded.config, rule_version = c.rule_version + excluded.rule_version
+WHERE c.kind = excluded.kind
+RETURNING connector_id, scope_id, name, kind, config, rule_version;
+
+-- ensure_checkpoint --
+INSERT INTO {schema}.checkpoint (connector_id) VALUES (%(connector_id)s) ON CONFLICT DO NOTHING;
+
+-- find_connector --
+SELECT c.connector_id, c.scope_id, c.name, c.kind, c.config, c.rule_version
+FROM {schema}.connector c JOIN {schema}.scope s ON s.scope_id = c.scope_id
+WHERE s.tenant_id = %(tenant_id)s AND s.resource_id = %(resource_id)s AND s.corpus_id = %(corpus_id)s AND c.name = %(name)s;
+
+-- connectors_of --
+SELECT c.connector_id, c.scope_id, c.name, c.kind, c.config, c.rule_version
+FROM {schema}.connector c JOIN {schema}.scope s ON s.scope_id = c.scope_id
+WHERE s.tenant_id = %(tenant_id)s AND s.resource_id = %(resource_id)s AND s.corpus_id = %(corpus_id)s
+ORDER BY c.name;

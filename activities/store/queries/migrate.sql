@@ -1,0 +1,53 @@
+-- take_lock --
+-- One migration at a time for each schema of a database; released with the session, however that ends.
+SELECT pg_advisory_lock(hashtextextended('headwater.migrate ' || %(schema)s, 0));
+
+-- server --
+SELECT current_setting('server_version_num')::int AS version, current_setting('server_encoding') AS encoding;
+
+-- extension --
+SELECT e.extversion AS version, n.nspname AS schema, to_regtype('halfvec') IS NOT NULL AS on_path
+FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'vector';
+
+-- create_extension --
+CREATE EXTENSION IF NOT EXISTS vector;
+
+-- has_schema --
+SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = %(schema)s);
+
+-- create_schema --
+CREATE SCHEMA IF NOT EXISTS {schema};
+
+-- has_ledger --
+SELECT EXISTS (SELECT FROM pg_tables WHERE schemaname = %(schema)s AND tablename = 'migration');
+
+-- create_ledger --
+CREATE TABLE {schema}.migration (
+  number     int PRIMARY KEY,
+  name       text NOT NULL,
+  sha256     text NOT NULL,                            -- of the file as it was applied
+  applied_at timestamptz NOT NULL DEFAULT clock_timestamp()
+);
+
+-- applied --
+SELECT number, name, sha256 FROM {schema}.migration ORDER BY number;
+
+-- record --
+INSERT INTO {schema}.migration (number, name, sha256) VALUES (%(number)s, %(name)s, %(sha256)s);
+
+-- reader --
+SELECT EXISTS (SELECT FROM pg_roles WHERE rolname = %(reader)s) AS is_there,
+       (SELECT rolcreaterole OR rolsuper FROM pg_roles WHERE rolname = current_user) AS may_create,
+       EXISTS (SELECT FROM pg_roles r WHERE r.rolname = %(reader)s AND has_schema_privilege(r.oid, %(schema)s, 'USAGE')) AS is_granted;
+
+-- create_reader --
+CREATE ROLE {reader} NOLOGIN;
+
+-- grant_usage --
+GRANT USAGE ON SCHEMA {schema} TO {reader};
+
+-- grant_select --
+-- What a reader needs and no more.
+GRANT SELECT ON {schema}.space, {schema}.scope, {schema}.build, {schema}.pointer_log, {schema}.grantee, {schema}.source,
+  {schema}.expiring_grant, {schema}.tombstone, {schema}.document_version, {schema}.lineage, {schema}.revision,
+  {schema}.span, {schema}.chunk, {schema}.connector TO {reader};

@@ -1,0 +1,28 @@
+-- ensure_scope --
+INSERT INTO {schema}.scope (tenant_id, resource_id, corpus_id) VALUES (%(tenant_id)s, %(resource_id)s, %(corpus_id)s)
+ON CONFLICT DO NOTHING;
+
+-- lock_scope --
+-- The lock that all writers of a scope take first.
+SELECT scope_id, live_build FROM {schema}.scope
+WHERE tenant_id = %(tenant_id)s AND resource_id = %(resource_id)s AND corpus_id = %(corpus_id)s
+FOR NO KEY UPDATE;
+
+-- ensure_space --
+INSERT INTO {schema}.space (embedder_spec, embedder_identity, dimensions, max_tokens, chunker)
+VALUES (%(embedder_spec)s, %(embedder_identity)s, %(dimensions)s, %(max_tokens)s, %(chunker)s)
+ON CONFLICT DO NOTHING;
+
+-- create_build --
+INSERT INTO {schema}.build (scope_id, space_id)
+SELECT %(scope_id)s, space_id FROM {schema}.space
+WHERE embedder_identity = %(embedder_identity)s AND dimensions = %(dimensions)s AND chunker = %(chunker)s
+RETURNING build_id;
+
+-- point_to --
+UPDATE {schema}.scope SET live_build = %(build_id)s WHERE scope_id = %(scope_id)s;
+
+-- live_build --
+SELECT s.scope_id, b.build_id, b.slab, p.space_id, p.embedder_spec, p.embedder_identity, p.dimensions, p.max_tokens, p.chunker
+FROM {schema}.scope s JOIN {schema}.build b ON b.build_id = s.live_build JOIN {schema}.space p ON p.space_id = b.space_id
+WHERE s.tenant_id = %(tenant_id)s AND s.resource_id = %(resource_id)s AND s.corpus_id = %(corpus_id)s;

@@ -1,0 +1,65 @@
+"""Corpora: the row of a scope, and the build that readers see."""
+
+from dataclasses import asdict, dataclass
+
+import psycopg
+from psycopg.rows import class_row
+
+from activities.store.database import Store
+from activities.store.sql import queries
+from headwater.models import Scope
+
+
+@dataclass(frozen=True, slots=True)
+class SpaceSpec:
+    """What a new corpus is embedded and cut with."""
+
+    embedder_spec: str
+    embedder_identity: str
+    dimensions: int
+    max_tokens: int
+    chunker: str
+
+
+@dataclass(frozen=True, slots=True)
+class LiveBuild:
+    """The index of a scope that readers see, and the space it is written in."""
+
+    scope_id: int
+    build_id: int
+    slab: int
+    space_id: int
+    embedder_spec: str
+    embedder_identity: str
+    dimensions: int
+    max_tokens: int
+    chunker: str
+
+
+def live_build(store: Store, scope: Scope) -> LiveBuild | None:
+    """The live build of `scope`; `None` if nothing was ever synced there."""
+    with store.connection() as connection:
+        return _live_build(connection, store.schema, scope)
+
+
+def ensure_scope(store: Store, scope: Scope, space: SpaceSpec) -> LiveBuild:
+    """The live build of `scope`, made in `space` if the scope is new. An existing one keeps the space it has."""
+    named = queries(store.schema, "scopes")
+    with store.connection() as connection, connection.transaction():
+        connection.execute(named["ensure_scope"], scope.model_dump())
+        locked = connection.execute(named["lock_scope"], scope.model_dump()).fetchone()
+        assert locked is not None
+        scope_id, live = locked
+        if live is None:
+            connection.execute(named["ensure_space"], asdict(space))
+            build = connection.execute(named["create_build"], asdict(space) | {"scope_id": scope_id}).fetchone()
+            assert build is not None
+            connection.execute(named["point_to"], {"build_id": build[0], "scope_id": scope_id})
+        found = _live_build(connection, store.schema, scope)
+        assert found is not None
+        return found
+
+
+def _live_build(connection: psycopg.Connection, schema: str, scope: Scope) -> LiveBuild | None:
+    with connection.cursor(row_factory=class_row(LiveBuild)) as cursor:
+        return cursor.execute(queries(schema, "scopes")["live_build"], scope.model_dump()).fetchone()

@@ -1,0 +1,54 @@
+"""SQL from files: named blocks, with the schema's name put in quoted. Values are always bound by psycopg.
+
+A file is a list of blocks, each under a heading ``-- name --``. ``{schema}`` stands for the schema, ``{reader}`` for its
+reader role. Blocks are always executed with parameters (``{}`` will do): only then does psycopg read ``%%`` as ``%``.
+"""
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from importlib import resources
+from types import MappingProxyType
+
+from headwater.errors import ValidationError
+
+ROLE_SUFFIX = "_reader"
+NAME_BYTES = 63                                        # Postgres cuts longer names off silently
+
+_HEADING = re.compile(r"^-- ([a-z][a-z0-9_]*) --\s*$", re.MULTILINE)
+
+
+def check_schema(schema: str) -> str:
+    """``schema`` unchanged, if Postgres can have it, and a reader role named after it."""
+    longest = NAME_BYTES - len(ROLE_SUFFIX)
+    if not schema or "\0" in schema or len(schema.encode("utf-8", "replace")) > longest or schema.startswith("pg_"):
+        raise ValidationError(
+            f"Schema {schema[:80]!r} must have 1 to {longest} bytes, no NUL, and not begin with pg_: set HEADWATER_SCHEMA."
+        )
+    return schema
+
+
+def reader_role(schema: str) -> str:
+    """The role that may read and no more. A login of the host's choice is granted it."""
+    return schema + ROLE_SUFFIX
+
+
+def quoted(name: str) -> str:
+    """``name`` as an SQL identifier."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def fill(text: str, schema: str) -> str:
+    """``text`` with ``{schema}`` and ``{reader}`` as identifiers, in one pass: a name may itself hold braces."""
+    names = {"{schema}": quoted(schema), "{reader}": quoted(reader_role(schema))}
+    return re.sub(r"\{schema\}|\{reader\}", lambda match: names[match[0]], text)
+
+
+@cache
+def queries(schema: str, name: str) -> Mapping[str, bytes]:
+    """The blocks of ``queries/<name>.sql``. Bytes, which psycopg takes from files without calling them injected."""
+    text = resources.files("activities.store").joinpath("queries", f"{name}.sql").read_text("utf-8")
+    parts = _HEADING.split(text)[1:]
+    blocks = dict(zip(parts[::2], parts[1::2], strict=True))
+    # A percent sign in the schema's name must not look like a placeholder.
+    return MappingProxyType({block: fill(body, schema.replace("%", "%%")).strip().encode() for block, body in blocks.items()})
