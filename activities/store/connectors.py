@@ -52,6 +52,17 @@ def find_connector(store: Store, scope: Scope, name: str) -> ConnectorRow | None
         ).fetchone()
 
 
+def connector_by_id(store: Store, connector_id: int) -> ConnectorRow:
+    """The connector with that row id."""
+    with store.connection() as connection, connection.cursor(row_factory=class_row(ConnectorRow)) as cursor:
+        row = cursor.execute(
+            queries(store.schema, "connectors")["connector_by_id"], {"connector_id": connector_id}
+        ).fetchone()
+    if row is None:
+        raise ValidationError(f"Connector {connector_id} was removed: sync the folder again.")
+    return row
+
+
 def connectors_of(store: Store, scope: Scope) -> list[ConnectorRow]:
     """All connectors of `scope`, by name."""
     with store.connection() as connection, connection.cursor(row_factory=class_row(ConnectorRow)) as cursor:

@@ -7,6 +7,7 @@ from psycopg.rows import class_row
 
 from activities.store.database import Store
 from activities.store.sql import queries
+from headwater.errors import PermanentError
 from headwater.models import Scope
 
 
@@ -40,6 +41,24 @@ def live_build(store: Store, scope: Scope) -> LiveBuild | None:
     """The live build of `scope`; `None` if nothing was ever synced there."""
     with store.connection() as connection:
         return _live_build(connection, store.schema, scope)
+
+
+def build_of(store: Store, build_id: int) -> LiveBuild:
+    """The build that a page was listed for."""
+    return _one_build(store, "build_of", {"build_id": build_id})
+
+
+def live_build_of(store: Store, scope_id: int) -> LiveBuild:
+    """The live build of the scope with that row id."""
+    return _one_build(store, "live_build_of", {"scope_id": scope_id})
+
+
+def _one_build(store: Store, query: str, key: dict[str, int]) -> LiveBuild:
+    with store.connection() as connection, connection.cursor(row_factory=class_row(LiveBuild)) as cursor:
+        found = cursor.execute(queries(store.schema, "scopes")[query], key).fetchone()
+    if found is None:
+        raise PermanentError(f"The index that the sync writes is gone ({key}): start the sync again.")
+    return found
 
 
 def ensure_scope(store: Store, scope: Scope, space: SpaceSpec) -> LiveBuild:

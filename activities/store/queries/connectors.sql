@@ -20,3 +20,6 @@ SELECT c.connector_id, c.scope_id, c.name, c.kind, c.config, c.rule_version
 FROM {schema}.connector c JOIN {schema}.scope s ON s.scope_id = c.scope_id
 WHERE s.tenant_id = %(tenant_id)s AND s.resource_id = %(resource_id)s AND s.corpus_id = %(corpus_id)s
 ORDER BY c.name;
+
+-- connector_by_id --
+SELECT connector_id, scope_id, name, kind, config, rule_version FROM {schema}.connector WHERE connector_id = %(connector_id)s;

@@ -1,0 +1,122 @@
+"""The checkpoint row: one run at a time walks a connector, and the cursor moves only after a page is published.
+
+A lease has a fence, a number that grows with every new holder. Whatever a former holder still has under way names an
+older fence and is refused, so that a zombie can neither publish nor move the cursor.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from psycopg.types.json import Jsonb
+
+from activities.store import Store
+from activities.store.sql import queries
+from headwater.errors import PermanentError
+
+# Renewed by every page and every embed batch, of which the longest takes two minutes.
+LEASE_S: Final = 300
+
+
+class AlreadyRunning(PermanentError):
+    """Another workflow holds the connector's lease."""
+
+
+class StaleFence(PermanentError):
+    """The lease was taken over: this run may no longer write."""
+
+
+class CheckpointConflict(PermanentError):
+    """The checkpoint is not where the page expects it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    pass_no: int
+    fence: int
+    next_seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class PassEnd:
+    """What a pass left: ``failed`` counts all failed sources it saw, ``failures`` names at most 100 of them."""
+
+    generation: int
+    failed: int
+    failures: list[tuple[str, str, str | None]]
+
+
+def begin_pass(store: Store, connector_id: int, *, owner: str, run: str, full: bool) -> Lease:
+    """The lease of a new pass, or of the one that `max_pages` stopped."""
+    sql = queries(store.schema, "lease")
+    with store.connection() as conn, conn.transaction():
+        conn.execute(sql["ensure_checkpoint"], {"connector_id": connector_id})
+        row = conn.execute(
+            sql["take_lease"],
+            {"connector_id": connector_id, "owner": owner, "run": run, "full": full, "lease_s": LEASE_S},
+        ).fetchone()
+        if row is None:
+            holder = conn.execute(sql["lease_holder"], {"connector_id": connector_id}).fetchone()
+            raise AlreadyRunning(
+                f"The connector is being synced by workflow {holder[0] if holder else 'unknown'}; "
+                "wait for it to end or cancel it."
+            )
+        pass_no, fence = row
+        seq = conn.execute(sql["next_seq"], {"connector_id": connector_id, "pass_no": pass_no}).fetchone()
+        assert seq is not None
+        return Lease(pass_no=pass_no, fence=fence, next_seq=seq[0])
+
+
+def renew(store: Store, connector_id: int, *, fence: int) -> None:
+    """The lease lasts another `LEASE_S` seconds, or `StaleFence`."""
+    sql = queries(store.schema, "lease")
+    params = {"connector_id": connector_id, "fence": fence, "lease_s": LEASE_S}
+    with store.connection() as conn:
+        if conn.execute(sql["renew_lease"], params).fetchone() is None:
+            raise stale_fence(connector_id)
+
+
+def stale_fence(connector_id: int) -> StaleFence:
+    return StaleFence(f"Another run took over connector {connector_id}; this one writes nothing more.")
+
+
+def advance(store: Store, page_id: int, *, fence: int) -> int:
+    """The checkpoint's version after the page moved it. A repeat for the same page changes nothing."""
+    sql = queries(store.schema, "lease")
+    with store.connection() as conn, conn.transaction():
+        moved = conn.execute(sql["advance"], {"page_id": page_id, "fence": fence, "lease_s": LEASE_S}).fetchone()
+        if moved is not None:
+            return int(moved[0])
+        now = conn.execute(sql["advanced"], {"page_id": page_id}).fetchone()
+        if now is not None and now[2] == page_id:
+            return int(now[0])
+        if now is not None and now[1] != fence:
+            raise StaleFence(f"Another run took over the connector of page {page_id}; this one moves nothing.")
+        raise CheckpointConflict(f"The checkpoint did not stand before page {page_id}; start the sync again.")
+
+
+def end_pass(store: Store, connector_id: int, *, fence: int, pass_no: int, paused: bool, error: str | None) -> PassEnd:
+    """Releases the lease and sums up. Harmless when repeated, and when the lease is already somebody else's."""
+    sql = queries(store.schema, "lease")
+    key = {"connector_id": connector_id, "pass_no": pass_no}
+    with store.connection() as conn, conn.transaction():
+        released = conn.execute(sql["release_lease"], {**key, "fence": fence, "is_paused": paused}).rowcount
+        if released:
+            conn.execute(sql["note_sync"], {**key, "error": error})
+            conn.execute(sql["forget_old_pages"], key)
+        failed = conn.execute(sql["failed_sources"], key).fetchall()
+        unlisted = conn.execute(sql["unlisted_parts"], key).fetchall()
+        generation = conn.execute(sql["live_generation"], key).fetchone()
+    failures = [(path, "failed", reason) for path, reason in unlisted]
+    failures += [(source_id, state, reason) for source_id, state, reason, _ in failed]
+    return PassEnd(
+        generation=generation[0] if generation else 0,
+        failed=len(unlisted) + (failed[0][3] if failed else 0),
+        failures=failures[:100],
+    )
+
+
+def audit(store: Store, connector_id: int, *, actor: str | None, action: str, detail: dict[str, object]) -> None:
+    """Writes one line of the audit table: ids and counts, never text."""
+    params = {"connector_id": connector_id, "actor": actor, "action": action, "detail": Jsonb(detail)}
+    with store.connection() as conn:
+        conn.execute(queries(store.schema, "lease")["note_audit"], params)

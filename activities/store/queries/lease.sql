@@ -1,0 +1,76 @@
+-- The checkpoint row: a connector's cursor, and the lease that lets one run at a time move it.
+
+-- ensure_checkpoint --
+INSERT INTO {schema}.checkpoint (connector_id) VALUES (%(connector_id)s) ON CONFLICT DO NOTHING;
+
+-- take_lease --
+-- Free, expired, or held by an earlier run of the same workflow id (Temporal lets one run of an id live at a time, so
+-- that one is over). A new holder raises the fence: whatever the former one still has under way is refused.
+UPDATE {schema}.checkpoint
+   SET fence = fence + (owner IS DISTINCT FROM %(owner)s OR run IS DISTINCT FROM %(run)s)::int,
+       owner = %(owner)s, run = %(run)s, lease_until = now() + %(lease_s)s * interval '1 second',
+       pass_no = pass_no + (NOT (is_paused AND NOT %(full)s))::int,
+       cursor = CASE WHEN is_paused AND NOT %(full)s THEN cursor ELSE start_cursor END,
+       is_paused = false
+ WHERE connector_id = %(connector_id)s
+   AND (owner IS NULL OR owner = %(owner)s OR lease_until < now())
+RETURNING pass_no, fence;
+
+-- lease_holder --
+SELECT owner, lease_until FROM {schema}.checkpoint WHERE connector_id = %(connector_id)s;
+
+-- next_seq --
+SELECT coalesce(max(seq), 0) + 1 AS seq FROM {schema}.page WHERE connector_id = %(connector_id)s AND pass_no = %(pass_no)s;
+
+-- renew_lease --
+UPDATE {schema}.checkpoint SET lease_until = now() + %(lease_s)s * interval '1 second'
+ WHERE connector_id = %(connector_id)s AND fence = %(fence)s AND owner IS NOT NULL
+RETURNING pass_no;
+
+-- advance --
+-- Compare-and-swap by fence and order: a page moves the checkpoint once, after it is published and after its predecessor.
+UPDATE {schema}.checkpoint c
+   SET version = c.version + 1, cursor = p.cursor_out, page_id = p.page_id,
+       start_cursor = CASE WHEN p.is_last THEN p.cursor_out ELSE c.start_cursor END,
+       lease_until = now() + %(lease_s)s * interval '1 second'
+  FROM {schema}.page p
+ WHERE p.page_id = %(page_id)s AND p.state = 'published'
+   AND c.connector_id = p.connector_id AND c.fence = %(fence)s AND c.owner IS NOT NULL
+   AND p.pass_no = c.pass_no
+   AND p.seq = 1 + coalesce((SELECT q.seq FROM {schema}.page q WHERE q.page_id = c.page_id AND q.pass_no = c.pass_no), 0)
+RETURNING c.version;
+
+-- advanced --
+SELECT c.version, c.fence, c.page_id FROM {schema}.page p JOIN {schema}.checkpoint c USING (connector_id) WHERE p.page_id = %(page_id)s;
+
+-- release_lease --
+UPDATE {schema}.checkpoint SET owner = NULL, run = NULL, lease_until = NULL, is_paused = %(is_paused)s
+ WHERE connector_id = %(connector_id)s AND fence = %(fence)s;
+
+-- note_sync --
+UPDATE {schema}.connector SET last_sync_at = CASE WHEN %(error)s::text IS NULL THEN clock_timestamp() ELSE last_sync_at END,
+       last_error = %(error)s
+ WHERE connector_id = %(connector_id)s;
+
+-- forget_old_pages --
+DELETE FROM {schema}.page WHERE connector_id = %(connector_id)s AND pass_no < %(pass_no)s;
+
+-- failed_sources --
+-- What a sync reports as failed: this connector's sources that the pass saw and that hold no healthy text.
+SELECT s.source_id, i.state, i.reason, count(*) OVER () AS total
+  FROM {schema}.membership m JOIN {schema}.source s USING (source_pk) JOIN {schema}.ingestion i USING (source_pk)
+ WHERE m.connector_id = %(connector_id)s AND m.pass_no = %(pass_no)s
+   AND i.state IN ('no_text', 'encrypted', 'too_large', 'unsupported', 'failed', 'quarantined')
+ ORDER BY s.source_id LIMIT 100;
+
+-- unlisted_parts --
+SELECT u ->> 'path' AS path, u ->> 'reason' AS reason
+  FROM {schema}.page p, jsonb_array_elements(p.unlisted) u
+ WHERE p.connector_id = %(connector_id)s AND p.pass_no = %(pass_no)s ORDER BY p.seq, 1 LIMIT 100;
+
+-- live_generation --
+SELECT sc.live_gen FROM {schema}.connector c JOIN {schema}.scope sc USING (scope_id) WHERE c.connector_id = %(connector_id)s;
+
+-- note_audit --
+INSERT INTO {schema}.audit (scope_id, actor, action, detail)
+SELECT scope_id, %(actor)s, %(action)s, %(detail)s FROM {schema}.connector WHERE connector_id = %(connector_id)s;

@@ -1,0 +1,72 @@
+-- Listing: what a connector shows against what the store holds, and the pages cut from it.
+
+-- find_page --
+SELECT page_id, is_last, listed, skipped, known_failed,
+       (SELECT count(*) FROM {schema}.page_item i WHERE i.page_id = p.page_id) AS items
+  FROM {schema}.page p WHERE connector_id = %(connector_id)s AND pass_no = %(pass_no)s AND seq = %(seq)s;
+
+-- listing_position --
+-- Where the page after `seq - 1` begins: that page's cursor, or the checkpoint's for the first.
+SELECT c.fence, c.owner, coalesce(p.cursor_out, c.cursor) AS cursor, coalesce(p.is_complete, false) AS is_complete, p.sweep_after
+  FROM {schema}.checkpoint c
+  LEFT JOIN {schema}.page p ON p.connector_id = c.connector_id AND p.pass_no = %(pass_no)s AND p.seq = %(seq)s - 1
+ WHERE c.connector_id = %(connector_id)s AND c.pass_no = %(pass_no)s;
+
+-- known_sources --
+-- What is held for each listed id: how it was last read, and whether readers see it at the live pointer.
+SELECT s.source_id, s.source_pk, i.state, i.reason, i.source_version, i.raw_sha256, i.parser,
+       m.rule_version, v.content_hash
+  FROM unnest(%(source_ids)s::text[]) AS u (id)
+  JOIN {schema}.source s ON s.scope_id = %(scope_id)s AND s.source_id = u.id
+  JOIN {schema}.membership m ON m.connector_id = %(connector_id)s AND m.source_pk = s.source_pk
+  LEFT JOIN {schema}.ingestion i ON i.source_pk = s.source_pk
+  LEFT JOIN LATERAL (
+    SELECT d.content_hash
+      FROM {schema}.scope sc
+      JOIN {schema}.span sp ON sp.source_pk = s.source_pk AND sp.build_id = sc.live_build
+       AND sp.gen_from <= sc.live_gen AND sp.gen_to > sc.live_gen AND sp.gen_from > s.fence_gen
+      JOIN {schema}.document_version d ON d.version_id = sp.version_id
+     WHERE sc.scope_id = %(scope_id)s LIMIT 1) v ON true;
+
+-- mark_seen --
+UPDATE {schema}.membership SET pass_no = %(pass_no)s
+ WHERE connector_id = %(connector_id)s AND source_pk = ANY (%(source_pks)s) AND pass_no <> %(pass_no)s;
+
+-- ensure_sources --
+INSERT INTO {schema}.source (scope_id, source_id)
+SELECT %(scope_id)s, id FROM unnest(%(source_ids)s::text[]) AS u (id) ORDER BY id
+ON CONFLICT DO NOTHING;
+
+-- ensure_members --
+-- A source that another connector published belongs to that one: it gets no membership here.
+WITH mine AS (
+  SELECT s.source_pk FROM {schema}.source s
+   WHERE s.scope_id = %(scope_id)s AND s.source_id = ANY (%(source_ids)s)
+     AND (s.owner = %(connector_id)s OR (s.owner IS NULL AND s.revision = 0))),
+pending AS (
+  INSERT INTO {schema}.ingestion (source_pk, state) SELECT source_pk, 'pending' FROM mine ON CONFLICT DO NOTHING)
+INSERT INTO {schema}.membership (connector_id, source_pk, pass_no)
+SELECT %(connector_id)s, source_pk, %(pass_no)s FROM mine ORDER BY source_pk
+ON CONFLICT (connector_id, source_pk) DO UPDATE SET pass_no = excluded.pass_no;
+
+-- is_listing_whole --
+SELECT NOT EXISTS (SELECT FROM {schema}.page WHERE connector_id = %(connector_id)s AND pass_no = %(pass_no)s AND unlisted <> '[]') AS whole;
+
+-- unseen --
+-- This connector's sources that the pass has not seen: gone from the origin.
+SELECT s.source_id FROM {schema}.membership m JOIN {schema}.source s USING (source_pk)
+ WHERE m.connector_id = %(connector_id)s AND m.pass_no < %(pass_no)s AND s.source_id > %(after)s
+ ORDER BY s.source_id LIMIT %(limit)s;
+
+-- insert_page --
+INSERT INTO {schema}.page (connector_id, build_id, pass_no, seq, fence, cursor_out, is_complete, sweep_after, is_last,
+                           listed, skipped, known_failed, unlisted)
+VALUES (%(connector_id)s, %(build_id)s, %(pass_no)s, %(seq)s, %(fence)s, %(cursor_out)s, %(is_complete)s, %(sweep_after)s,
+        %(is_last)s, %(listed)s, %(skipped)s, %(known_failed)s, %(unlisted)s)
+ON CONFLICT (connector_id, pass_no, seq) DO NOTHING
+RETURNING page_id;
+
+-- insert_items --
+INSERT INTO {schema}.page_item (page_id, ord, kind, source_id, locator, path, version, grants)
+SELECT %(page_id)s, x.ord, x.kind, x.source_id, x.locator, x.path, x.version, x.grants
+  FROM jsonb_to_recordset(%(items)s::jsonb) AS x (ord int, kind text, source_id text, locator text, path text, version text, grants jsonb);

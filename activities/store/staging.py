@@ -1,0 +1,329 @@
+"""What is read, cut and embedded before it is published. Nothing here is visible to a reader.
+
+The tables are the truth on resume: a repeated attempt asks what is still missing and does only that.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+from pgvector import HalfVector
+from psycopg import Connection
+from psycopg.rows import class_row, dict_row
+from psycopg.types.json import Jsonb
+
+from activities.store import Store
+from activities.store.sql import queries
+
+BATCH_CHUNKS: Final = 128
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    page_id: int
+    connector_id: int
+    build_id: int
+    state: str
+    in_flight: list[int]
+    fence: int
+    owner: str | None
+    slab: int
+    scope_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class OpenItem:
+    """A document of the page that has not been read yet."""
+
+    ord: int
+    source_id: str
+    locator: str
+    path: str
+    version: str | None
+    attempts: int
+    alone: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """What orders writers: the source's sequence, and the scope's head before its content is read."""
+
+    ord: int
+    source_pk: int
+    read_seq: int
+    head_gen: int
+
+
+@dataclass(frozen=True, slots=True)
+class StagedDocument:
+    ord: int
+    content_hash: bytes
+    title: str | None
+    uri: str | None
+    metadata: Mapping[str, Any]
+    locators: Sequence[Mapping[str, Any]]
+    text: str
+    starts: list[int]
+    ends: list[int]
+    sha256: list[bytes]
+    cut_metadata: list[Mapping[str, Any]]
+    status: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class NotedItem:
+    """A document that stages nothing: unchanged, failed, or gone (which makes it a delete)."""
+
+    ord: int
+    status: Mapping[str, Any]
+    kind: str = "upsert"
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """A chunk without a row: where its text lies and what its vector is keyed by."""
+
+    rev_id: int
+    chunk_no: int
+    version_id: int
+    sensitivity: int
+    start_cp: int
+    end_cp: int
+    sha256: bytes
+    metadata: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class BatchState:
+    embedded: int
+    reused: int
+    is_done: bool
+    chunks: int
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far the connector's newest pass is: documents of its pages, and chunks of those."""
+
+    pages: int
+    listed: int
+    skipped: int
+    documents: int
+    prepared: int
+    published: int
+    chunks: int
+    embedded: int
+    is_listed: bool
+    is_preparing: bool
+    is_embedding: bool
+
+    @property
+    def step(self) -> str:
+        """``listing``, ``reading``, ``embedding`` or ``publishing``."""
+        if self.is_embedding:
+            return "embedding"
+        if self.is_preparing:
+            return "reading"
+        return "publishing" if self.is_listed else "listing"
+
+
+def page(store: Store, page_id: int) -> Page:
+    with store.connection() as conn, conn.cursor(row_factory=class_row(Page)) as cur:
+        row = cur.execute(queries(store.schema, "staging")["page"], {"page_id": page_id}).fetchone()
+    if row is None:
+        raise LookupError(f"page {page_id} is gone")
+    return row
+
+
+def open_items(store: Store, stored: Page) -> list[OpenItem]:
+    """The documents still to be read, after settling what a died worker left in flight."""
+    sql = queries(store.schema, "staging")
+    with store.connection() as conn, conn.cursor(row_factory=class_row(OpenItem)) as cur:
+        if stored.in_flight:
+            settle = "blame_one" if len(stored.in_flight) == 1 else "blame_nobody"
+            conn.execute(sql[settle], {"page_id": stored.page_id, "ords": stored.in_flight})
+        return cur.execute(sql["open_items"], {"page_id": stored.page_id}).fetchall()
+
+
+def start_items(store: Store, stored: Page, ords: Sequence[int]) -> dict[int, Started]:
+    """Marks documents as being read, before they are; by their position in the page."""
+    with store.connection() as conn, conn.cursor(row_factory=class_row(Started)) as cur:
+        params = {"page_id": stored.page_id, "scope_id": stored.scope_id, "ords": list(ords)}
+        return {row.ord: row for row in cur.execute(queries(store.schema, "staging")["start_items"], params)}
+
+
+def release_items(store: Store, stored: Page, ords: Sequence[int]) -> None:
+    """Takes a start back when reading stopped for a reason that is no document's: none of them is blamed."""
+    with store.connection() as conn:
+        params = {"page_id": stored.page_id, "ords": list(ords)}
+        conn.execute(queries(store.schema, "staging")["unstart_items"], params)
+
+
+def land_items(
+    store: Store,
+    stored: Page,
+    started: Mapping[int, Started],
+    staged: Sequence[StagedDocument],
+    noted: Sequence[NotedItem],
+) -> None:
+    """What reading a group of documents gave, in one transaction."""
+    sql = queries(store.schema, "staging")
+    with store.connection() as conn, conn.pipeline(), conn.transaction():
+        for document in staged:
+            begun = started[document.ord]
+            conn.execute(
+                sql["stage_document"],
+                {
+                    "page_id": stored.page_id,
+                    "ord": document.ord,
+                    "scope_id": stored.scope_id,
+                    "build_id": stored.build_id,
+                    "source_pk": begun.source_pk,
+                    "source_seq": begun.read_seq,
+                    "base_gen": begun.head_gen,
+                    "content_hash": document.content_hash,
+                    "title": document.title,
+                    "uri": document.uri,
+                    "metadata": Jsonb(document.metadata),
+                    "locators": Jsonb(document.locators),
+                    "text": document.text,
+                    "n_chunks": len(document.starts),
+                    "starts": document.starts,
+                    "ends": document.ends,
+                    "sha256": document.sha256,
+                    "cut_metadata": Jsonb(document.cut_metadata),
+                    "status": Jsonb(document.status),
+                },
+            )
+        for item in noted:
+            params = {"page_id": stored.page_id, "ord": item.ord, "kind": item.kind, "status": Jsonb(item.status)}
+            conn.execute(sql["note_item"], params)
+        conn.execute(sql["land_items"], {"page_id": stored.page_id})
+
+
+def finish_preparing(store: Store, stored: Page) -> int:
+    """Cuts the page's chunks into embed batches; how many there are."""
+    sql = queries(store.schema, "staging")
+    key = {"page_id": stored.page_id}
+    with store.connection() as conn, conn.transaction():
+        if stored.state == "listed":
+            revisions = conn.execute(sql["staged_revisions"], key).fetchall()
+            chunks = [(rev_id, chunk_no) for rev_id, count in revisions for chunk_no in range(1, count + 1)]
+            for batch_no, first in enumerate(range(0, len(chunks), BATCH_CHUNKS)):
+                part = chunks[first : first + BATCH_CHUNKS]
+                members = {"rev_ids": [rev for rev, _ in part], "chunk_nos": [no for _, no in part]}
+                conn.execute(sql["insert_batch"], {**key, "batch_no": batch_no, **members})
+            conn.execute(sql["finish_preparing"], key)
+        row = conn.execute(sql["count_batches"], key).fetchone()
+        return int(row[0]) if row else 0
+
+
+def batch_state(store: Store, page_id: int, batch_no: int) -> BatchState:
+    with store.connection() as conn, conn.cursor(row_factory=class_row(BatchState)) as cur:
+        key = {"page_id": page_id, "batch_no": batch_no}
+        row = cur.execute(queries(store.schema, "staging")["batch"], key).fetchone()
+    if row is None:
+        raise LookupError(f"batch {batch_no} of page {page_id} is gone")
+    return row
+
+
+def missing_inputs(store: Store, stored: Page, batch_no: int) -> list[Missing]:
+    """The chunks of a batch that still need a vector."""
+    with store.connection() as conn, conn.cursor(row_factory=class_row(Missing)) as cur:
+        params = {"page_id": stored.page_id, "batch_no": batch_no, "slab": stored.slab}
+        return cur.execute(queries(store.schema, "staging")["missing_inputs"], params).fetchall()
+
+
+def bodies(store: Store, missing: Sequence[Missing]) -> list[str]:
+    """The text of each chunk, cut out of the stored documents."""
+    wanted = sorted({chunk.version_id for chunk in missing})
+    with store.connection() as conn:
+        rows = conn.execute(queries(store.schema, "staging")["texts"], {"version_ids": wanted}).fetchall()
+    texts: dict[int, str] = dict(rows)
+    return [texts[chunk.version_id][chunk.start_cp : chunk.end_cp] for chunk in missing]
+
+
+def reusable(
+    store: Store, stored: Page, *, identity: str, dimensions: int, missing: Sequence[Missing]
+) -> dict[tuple[int, bytes], NDArray[np.float32]]:
+    """Vectors made before for the same input, label and embedder, by (sensitivity, SHA-256 of the input)."""
+    found: dict[tuple[int, bytes], NDArray[np.float32]] = {}
+    sql = queries(store.schema, "staging")["reusable"]
+    with store.connection() as conn:
+        for label in sorted({chunk.sensitivity for chunk in missing}):
+            params = {
+                "scope_id": stored.scope_id,
+                "embedder_identity": identity,
+                "dimensions": dimensions,
+                "sensitivity": label,
+                "sha256": sorted({chunk.sha256 for chunk in missing if chunk.sensitivity == label}),
+            }
+            for sha256, vector in conn.execute(sql, params):
+                found[label, sha256] = vector.to_numpy()
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class ReadyChunk:
+    missing: Missing
+    body: str
+    vector: NDArray[np.float32]
+
+
+def stage_chunks(
+    store: Store, stored: Page, batch_no: int, chunks: Sequence[ReadyChunk], *, embedded: int, reused: int
+) -> None:
+    """Chunk rows with their vectors, committed together with the count of what they cost."""
+    sql = queries(store.schema, "staging")
+    with store.connection() as conn, conn.transaction():
+        _copy(conn, sql["copy_chunks"], stored, chunks)
+        counts = {"page_id": stored.page_id, "batch_no": batch_no, "embedded": embedded, "reused": reused}
+        conn.execute(sql["count_embedded"], counts)
+
+
+def _copy(conn: Connection[Any], statement: Any, stored: Page, chunks: Sequence[ReadyChunk]) -> None:
+    with conn.cursor() as cur, cur.copy(statement) as copy:
+        copy.set_types(["int4", "int8", "int4", "int8", "int4", "int4", "halfvec", "bytea", "jsonb", "text"])
+        for chunk in chunks:
+            row = chunk.missing
+            copy.write_row(
+                (
+                    stored.slab,
+                    row.rev_id,
+                    row.chunk_no,
+                    stored.scope_id,
+                    row.start_cp,
+                    row.end_cp,
+                    HalfVector(chunk.vector),
+                    row.sha256,
+                    Jsonb(row.metadata),
+                    chunk.body,
+                )
+            )
+
+
+def finish_batch(store: Store, page_id: int, batch_no: int) -> tuple[int, int]:
+    """Marks the batch done: chunks embedded, chunks reused, over all attempts."""
+    with store.connection() as conn:
+        key = {"page_id": page_id, "batch_no": batch_no}
+        row = conn.execute(queries(store.schema, "staging")["finish_batch"], key).fetchone()
+    if row is None:
+        raise LookupError(f"batch {batch_no} of page {page_id} is gone")
+    return int(row[0]), int(row[1])
+
+
+def quarantine(store: Store, page_id: int, rev_id: int, reason: str) -> None:
+    """Sets one document aside; the page goes on without it."""
+    with store.connection() as conn:
+        params = {"page_id": page_id, "rev_id": rev_id, "reason": reason}
+        conn.execute(queries(store.schema, "staging")["quarantine"], params)
+
+
+def pass_progress(store: Store, connector_id: int) -> Progress:
+    """How far the newest pass is: what a progress bar shows."""
+    with store.connection() as conn, conn.cursor(row_factory=dict_row) as cur:
+        row = cur.execute(queries(store.schema, "staging")["progress"], {"connector_id": connector_id}).fetchone()
+    assert row is not None, "an aggregate has one row"
+    return Progress(**row)
