@@ -41,6 +41,11 @@ class Embedder(Protocol):
 class TokenCounter(Protocol):
     """An embedder that can say where its tokens end. One without it promises to read texts of any length."""
 
+    @property
+    def special_tokens(self) -> int:
+        """How many of `Embedder.max_tokens` the model needs for itself."""
+        ...
+
     def token_ends(self, text: str) -> Sequence[int]:
         """The offset in ``text`` (code points) after each token, special tokens left out."""
         ...
