@@ -1,4 +1,7 @@
-"""What travels between `SyncCorpus` and its activities: ids and counts. Text and vectors stay in Postgres."""
+"""What travels between `SyncCorpus` and its activities: ids and counts. Text and vectors stay in Postgres.
+
+Fields are added with defaults and never renamed: histories written last month must still replay.
+"""
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -14,7 +17,7 @@ class BeginPass(Payload):
     scope: Scope
     connector: str
     workflow_id: str
-    run_id: str                     # first run of the chain: continue-as-new keeps the lease
+    run_id: str  # first run of the chain: continue-as-new keeps the lease
     full: bool = False
     requested_by: str | None = None
 
@@ -28,9 +31,14 @@ class Pass(Payload):
     full: bool = False
 
 
+class BegunPass(Payload):
+    in_pass: Pass
+    next_seq: int = 1
+
+
 class ListPage(Payload):
     in_pass: Pass
-    seq: int                        # from 1
+    seq: int  # position in the pass, from 1
     page_size: int
 
 
@@ -49,7 +57,6 @@ class PageRef(Payload):
 
 
 class PreparedPage(Payload):
-    page_id: int
     batches: int = 0
 
 
@@ -74,6 +81,17 @@ class PublishedPage(Payload):
     failures: list[SyncFailure] = Field(default_factory=list)
 
 
+class AdvancedCheckpoint(Payload):
+    version: int
+
+
 class EndPass(Payload):
     in_pass: Pass
-    error: str | None = None        # one sentence, kept with the connector
+    paused: bool = False
+    error: str | None = None  # one sentence, kept with the connector
+
+
+class EndedPass(Payload):
+    generation: int = 0
+    failed: int = 0
+    failures: list[SyncFailure] = Field(default_factory=list)

@@ -1,0 +1,99 @@
+"""What leaves an activity when it fails: one sentence and a type, never a value that came out of a document.
+
+Temporal writes every error into the history. A driver's message may quote a row, and a parser's a passage, so that an
+exception's own words are kept only when this project wrote them.
+"""
+
+import functools
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Concatenate, Final, ParamSpec, TypeVar
+
+import psycopg
+import psycopg_pool
+import structlog
+from temporalio import activity
+from temporalio.exceptions import ApplicationError, ApplicationErrorCategory, CancelledError
+
+from headwater.errors import HeadwaterError, TransientError
+
+log = structlog.get_logger()
+
+S = TypeVar("S")
+P = ParamSpec("P")
+R = TypeVar("R")
+
+SENTENCE_MAX: Final = 1_000
+# A fault nobody foresaw may be a passing one. After this many tries it is taken for a defect, and said.
+UNEXPECTED_ATTEMPTS: Final = 5
+
+
+class HandedOver(TransientError):
+    """The worker is stopping; another one goes on where this one committed."""
+
+
+def contained(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P], R]:
+    """An activity method whose errors are fit for a history."""
+
+    @functools.wraps(method)
+    def run(self: S, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return method(self, *args, **kwargs)
+        except (ApplicationError, CancelledError):
+            raise
+        except HandedOver as error:
+            raise _retried(error, str(error), after=timedelta(milliseconds=100)) from None
+        except TransientError as error:
+            raise _retried(error, str(error)) from None
+        except HeadwaterError as error:
+            raise ApplicationError(str(error)[:SENTENCE_MAX], type=type(error).__name__) from None
+        except (psycopg.OperationalError, psycopg_pool.PoolTimeout) as error:
+            raise _retried(error, _postgres_sentence(error)) from None
+        except psycopg.Error as error:
+            raise _unexpected(error, _postgres_sentence(error)) from None
+        except Exception as error:  # the boundary: whatever was not foreseen is counted, named by class and retried
+            raise _unexpected(error, f"{activity.info().activity_type} failed with {type(error).__name__}.") from None
+
+    return run
+
+
+def _retried(error: Exception, sentence: str, *, after: timedelta | None = None) -> ApplicationError:
+    return ApplicationError(
+        sentence[:SENTENCE_MAX],
+        type=type(error).__name__,
+        next_retry_delay=after,
+        category=ApplicationErrorCategory.BENIGN,
+    )
+
+
+def _unexpected(error: Exception, sentence: str) -> ApplicationError:
+    attempt = activity.info().attempt
+    log.error(
+        "activity.failed", activity=activity.info().activity_type, attempt=attempt, error=type(error).__name__,
+        where=_where(error),
+    )  # fmt: skip
+    return ApplicationError(sentence, type="Unexpected", non_retryable=attempt >= UNEXPECTED_ATTEMPTS)
+
+
+def _where(error: Exception) -> str:
+    """File and line of the innermost frame: a position says where a defect is and quotes nothing."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return "" if trace is None else f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}"
+
+
+def _postgres_sentence(error: Exception) -> str:
+    state = getattr(error, "sqlstate", None)
+    if state == "53100":
+        return "Postgres has no disk space left (53100); free some and the sync goes on by itself."
+    kind = type(error).__name__
+    return f"Postgres could not do it ({kind}, {state})." if state else f"Postgres is out of reach ({kind})."
+
+
+def check_running() -> None:
+    """Raises when the activity was cancelled or its worker is stopping: called between units of committed work."""
+    if activity.is_cancelled():
+        raise CancelledError("Cancelled between two batches.")
+    if activity.is_worker_shutdown():
+        raise HandedOver("The worker is stopping; another one goes on.")

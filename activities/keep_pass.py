@@ -1,0 +1,67 @@
+"""Activities `begin_pass`, `advance_checkpoint` and `end_pass`: the frame around one walk over a connector."""
+
+from collections.abc import Collection
+
+from temporalio import activity
+
+from activities.containment import contained
+from activities.contracts import AdvancedCheckpoint, BeginPass, BegunPass, EndedPass, EndPass, PageRef, Pass
+from activities.store import Store, lease
+from activities.store.connectors import find_connector
+from headwater.contracts import SyncFailure
+from headwater.errors import AccessError, ValidationError
+
+
+class PassKeeper:
+    """Takes, moves and gives back the lease of a connector.
+
+    ``tenants`` limits the worker to those; empty means all.
+    """
+
+    def __init__(self, store: Store, *, tenants: Collection[str] = ()) -> None:
+        self._store = store
+        self._tenants = frozenset(tenants)
+
+    @activity.defn(name="begin_pass")
+    @contained
+    def begin_pass(self, wanted: BeginPass) -> BegunPass:
+        if self._tenants and wanted.scope.tenant_id not in self._tenants:
+            raise AccessError(f"This worker does not serve tenant {wanted.scope.tenant_id}; see HEADWATER_TENANTS.")
+        connector = find_connector(self._store, wanted.scope, wanted.connector)
+        if connector is None:
+            raise ValidationError(
+                f"Corpus {wanted.scope} has no connector {wanted.connector}; make it with: headwater sync folder."
+            )
+        taken = lease.begin_pass(
+            self._store, connector.connector_id, owner=wanted.workflow_id, run=wanted.run_id, full=wanted.full
+        )
+        lease.audit(
+            self._store,
+            connector.connector_id,
+            actor=wanted.requested_by,
+            action="sync",
+            detail={"connector": wanted.connector, "pass_no": taken.pass_no, "full": wanted.full},
+        )
+        in_pass = Pass(
+            connector_id=connector.connector_id, pass_no=taken.pass_no, fence=taken.fence, full=wanted.full
+        )  # fmt: skip
+        return BegunPass(in_pass=in_pass, next_seq=taken.next_seq)
+
+    @activity.defn(name="advance_checkpoint")
+    @contained
+    def advance_checkpoint(self, page: PageRef) -> AdvancedCheckpoint:
+        return AdvancedCheckpoint(version=lease.advance(self._store, page.page_id, fence=page.in_pass.fence))
+
+    @activity.defn(name="end_pass")
+    @contained
+    def end_pass(self, ended: EndPass) -> EndedPass:
+        end = lease.end_pass(
+            self._store,
+            ended.in_pass.connector_id,
+            fence=ended.in_pass.fence,
+            pass_no=ended.in_pass.pass_no,
+            paused=ended.paused,
+            error=ended.error,
+        )
+        failures = [SyncFailure(source_id=i, state=state, reason=reason) for i, state, reason in end.failures]
+        return EndedPass(generation=end.generation, failed=end.failed, failures=failures)

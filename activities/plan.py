@@ -1,0 +1,40 @@
+"""The decision whether a listed document must be read, given how it was last read.
+
+A document is left alone only if its version, the parser and the space are the ones it was read with, and if readers
+see it at the live pointer: hash and version alone would keep a document invisible for ever after the pointer moved, or
+in the wrong space after the embedder changed.
+"""
+
+from enum import StrEnum
+from typing import Final
+
+from activities.store.listing import Known
+from headwater.connectors import Change
+
+HEALTHY: Final = frozenset({"indexed", "partial", "empty"})
+FAILED: Final = frozenset({"no_text", "encrypted", "too_large", "unsupported", "failed", "quarantined"})
+
+
+class Plan(StrEnum):
+    READ = "read"  # fetch it, and publish it if it turns out changed
+    GRANTS = "grants"  # leave the text, apply the new access rule
+    NOTHING = "nothing"
+
+
+def is_failed(held: Known) -> bool:
+    return held.state in FAILED
+
+
+def plan(change: Change, held: Known | None, *, full: bool, rule_version: int, parsers: frozenset[str]) -> Plan:
+    """What must happen for the corpus to match ``change``. ``held`` is ``None`` for a source not held yet."""
+    if full or held is None or not _was_read(change, held, parsers):
+        return Plan.READ
+    if rule_version > held.rule_version:
+        return Plan.GRANTS
+    return Plan.NOTHING
+
+
+def _was_read(change: Change, held: Known, parsers: frozenset[str]) -> bool:
+    if change.version is None or change.version != held.source_version or held.parser not in parsers:
+        return False
+    return is_failed(held) or (held.state in HEALTHY and held.content_hash is not None)

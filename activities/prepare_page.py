@@ -1,0 +1,163 @@
+"""Activity `prepare_page`: reads the documents of a page, eight at a time, and stages what they hold.
+
+A document is counted before it is tried, so that one which ends the worker is found out. When several were in flight,
+nobody knows which it was: none is blamed, and each is then tried alone.
+"""
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from typing import Final
+
+import structlog
+from temporalio import activity
+
+from activities.connectors import make_connector
+from activities.containment import check_running, contained
+from activities.contracts import PageRef, PreparedPage
+from activities.embedder_source import EmbedderSource
+from activities.read_document import FETCHER, Parser, Reading, read_document
+from activities.store import Store, lease, listing, staging
+from activities.store.connectors import ConnectorRow, connector_by_id
+from activities.store.lease import stale_fence
+from activities.store.listing import Known
+from activities.store.scopes import build_of
+from activities.store.staging import NotedItem, OpenItem, Page, StagedDocument, Started
+from headwater.chunking.profile import ChunkingProfile
+from headwater.embedders import TokenCounter
+from headwater.errors import TransientError
+
+log = structlog.get_logger()
+
+IN_FLIGHT: Final = 8
+ATTEMPTS: Final = 3
+HEARTBEAT_S: Final = 5.0
+
+
+class PagePreparer:
+    """Reads and stages documents. ``parser`` works in processes that can be killed."""
+
+    def __init__(
+        self, store: Store, embedders: EmbedderSource, parser: Parser, *, max_bytes: int, parsers: frozenset[str]
+    ) -> None:
+        self._store = store
+        self._embedders = embedders
+        self._parser = parser
+        self._max_bytes = max_bytes
+        self._parsers = parsers
+
+    @activity.defn(name="prepare_page")
+    @contained
+    def prepare_page(self, ref: PageRef) -> PreparedPage:
+        store = self._store
+        page = staging.page(store, ref.page_id)
+        if page.fence != ref.in_pass.fence:
+            raise stale_fence(page.connector_id)
+        lease.renew(store, page.connector_id, fence=page.fence)
+        if page.state == "listed":
+            items = staging.open_items(store, page)
+            if items:
+                self._read_items(page, items)
+        return PreparedPage(batches=staging.finish_preparing(store, page))
+
+    def _read_items(self, page: Page, items: Sequence[OpenItem]) -> None:
+        build = build_of(self._store, page.build_id)
+        embedder = self._embedders.of(build)
+        reading = Reading(
+            parser=self._parser,
+            profile=ChunkingProfile.from_fingerprint(build.chunker),
+            token_ends=embedder.token_ends if isinstance(embedder, TokenCounter) else None,
+            max_bytes=self._max_bytes,
+            parsers=self._parsers,
+        )
+        row = connector_by_id(self._store, page.connector_id)
+        known = listing.known_sources(
+            self._store,
+            connector_id=page.connector_id,
+            scope_id=page.scope_id,
+            source_ids=[item.source_id for item in items],
+        )
+        with ThreadPoolExecutor(IN_FLIGHT, thread_name_prefix="read") as pool:
+            for group in _groups(items):
+                check_running()
+                self._read_group(page, group, row, known, reading, pool)
+
+    def _read_group(
+        self,
+        page: Page,
+        group: Sequence[OpenItem],
+        row: ConnectorRow,
+        known: dict[str, Known],
+        reading: Reading,
+        pool: ThreadPoolExecutor,
+    ) -> None:
+        given_up = [_given_up(item) for item in group if item.attempts >= ATTEMPTS]
+        tried = [item for item in group if item.attempts < ATTEMPTS]
+        started = staging.start_items(self._store, page, [item.ord for item in tried])
+        futures = {
+            pool.submit(
+                read_document, item, make_connector(row.kind, row.config, row.name), known.get(item.source_id), reading
+            ): item
+            for item in tried
+        }
+        _wait(futures)
+        self._land(page, started, futures, given_up)
+
+    def _land(
+        self,
+        page: Page,
+        started: dict[int, Started],
+        futures: dict[Future[StagedDocument | NotedItem], OpenItem],
+        noted: list[NotedItem],
+    ) -> None:
+        staged: list[StagedDocument] = []
+        outage: TransientError | None = None
+        waiting: list[int] = []
+        for future, item in futures.items():
+            error = future.exception()
+            if error is None:
+                result = future.result()
+                if isinstance(result, StagedDocument):
+                    staged.append(result)
+                else:
+                    noted.append(result)
+            elif isinstance(error, TransientError):
+                outage = error
+                waiting.append(item.ord)
+            else:
+                # A defect of ours that this document brought out: it costs the document, not the page.
+                log.error("document.failed", source_id=item.source_id, error=type(error).__name__)
+                noted.append(_broken(item, error))
+        staging.land_items(self._store, page, started, staged, noted)
+        if outage is not None:
+            staging.release_items(self._store, page, waiting)
+            raise outage
+
+
+def _groups(items: Sequence[OpenItem]) -> Iterator[Sequence[OpenItem]]:
+    """Documents in flight together: eight, or one alone after a worker died over several."""
+    together = [item for item in items if not item.alone]
+    for first in range(0, len(together), IN_FLIGHT):
+        yield together[first : first + IN_FLIGHT]
+    for item in items:
+        if item.alone:
+            yield [item]
+
+
+def _wait(futures: dict[Future[StagedDocument | NotedItem], OpenItem]) -> None:
+    pending = set(futures)
+    while pending:
+        _, pending = wait(pending, timeout=HEARTBEAT_S)
+        activity.heartbeat()
+
+
+def _given_up(item: OpenItem) -> NotedItem:
+    reason = f"Reading it ended the worker {item.attempts} times; it is tried again when its version changes."
+    status = {"state": "quarantined", "reason": reason, "chunks": 0, "version": item.version, "parser": FETCHER}
+    return NotedItem(ord=item.ord, status=status)
+
+
+def _broken(item: OpenItem, error: BaseException) -> NotedItem:
+    reason = f"Reading it failed with {type(error).__name__}; please report it with the document's kind."
+    status = {"state": "failed", "reason": reason, "chunks": 0, "version": item.version, "parser": FETCHER}
+    return NotedItem(ord=item.ord, status=status)
+

@@ -1,0 +1,142 @@
+"""One document, from its origin to what is staged: fetched, parsed, normalised, cut into chunks.
+
+What is wrong with a document is a value here, a state with a reason, because it must not stop the page. Only an
+outage, which is nobody's fault, is raised.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Any, Final, Protocol
+
+from activities.parsers import ParsedDocument, ParseFailure, parser_of
+from activities.store.listing import Known
+from activities.store.staging import NotedItem, OpenItem, StagedDocument
+from headwater.chunking.profile import ChunkingProfile, TokenEnds
+from headwater.connectors import (
+    Change,
+    ChangeKind,
+    Connector,
+    DocumentGone,
+    DocumentRefused,
+    DocumentTooLarge,
+    FetchedDocument,
+    TransientError,
+)
+from headwater.errors import LimitError
+
+MAX_CHARS: Final = 8_388_608
+# What a document that was never parsed counts as read by: raised when the reason may no longer hold.
+FETCHER: Final = "fetch/1"
+
+
+def size_limit(max_bytes: int) -> str:
+    """What a document over the limit counts as read by: another limit is another reader."""
+    return f"bytes/{max_bytes}"
+
+
+class Parser(Protocol):
+    """Parses in a process that can be killed."""
+
+    def parse(
+        self, name: str, data: bytes, media_type: str | None, max_chars: int
+    ) -> ParsedDocument | ParseFailure: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What reading needs besides the document."""
+
+    parser: Parser
+    profile: ChunkingProfile
+    token_ends: TokenEnds | None
+    max_bytes: int
+    parsers: frozenset[str]
+
+
+def read_document(
+    item: OpenItem, connector: Connector, held: Known | None, reading: Reading
+) -> StagedDocument | NotedItem:
+    """What the page stages or notes for one document. Raises `TransientError` alone."""
+    change = Change(
+        kind=ChangeKind.UPSERT, source_id=item.source_id, locator=item.locator, version=item.version, path=item.path
+    )
+    try:
+        fetched = connector.fetch(change, max_bytes=reading.max_bytes)
+    except DocumentGone:
+        return NotedItem(ord=item.ord, status={"state": "gone"}, kind="delete")
+    except DocumentTooLarge as error:
+        return _failed(item, "too_large", str(error), parser=size_limit(reading.max_bytes))
+    except DocumentRefused as error:
+        return _failed(item, "failed", str(error), parser=FETCHER)
+    except TransientError:
+        raise
+    return _read(item, fetched, held, reading)
+
+
+def _read(
+    item: OpenItem, fetched: FetchedDocument, held: Known | None, reading: Reading
+) -> StagedDocument | NotedItem:  # fmt: skip
+    raw = hashlib.sha256(fetched.data)
+    parser = parser_of(fetched.name, fetched.data, fetched.media_type)
+    read: dict[str, Any] = {
+        "version": fetched.version,
+        "raw_sha256": raw.hexdigest(),
+        "parser": parser,
+        "bytes": len(fetched.data),
+    }
+    is_visible = held is not None and held.content_hash is not None
+    if held is not None and is_visible and held.raw_sha256 == raw.digest() and held.parser == parser:
+        return NotedItem(ord=item.ord, status={**read, "unchanged": True})
+    parsed = reading.parser.parse(fetched.name, fetched.data, fetched.media_type, MAX_CHARS)
+    if isinstance(parsed, ParseFailure):
+        return NotedItem(ord=item.ord, status={**read, "state": parsed.state, "reason": parsed.reason, "chunks": 0})
+    title = parsed.title or PurePosixPath(fetched.name).name or None
+    metadata = dict(fetched.metadata)
+    content_hash = hash_content(title, metadata, parsed.text)
+    if held is not None and held.content_hash == content_hash:
+        return NotedItem(ord=item.ord, status={**read, "unchanged": True})
+    try:
+        cuts = reading.profile.cut(
+            parsed.text,
+            source_id=item.source_id,
+            markdown=parsed.is_markdown,
+            headings=parsed.headings,
+            page_starts=parsed.page_starts,
+            token_ends=reading.token_ends,
+        )
+    except LimitError as error:
+        return NotedItem(ord=item.ord, status={**read, "state": "too_large", "reason": str(error), "chunks": 0})
+    state = parsed.state if cuts else "empty"
+    return StagedDocument(
+        ord=item.ord,
+        content_hash=content_hash,
+        title=title,
+        uri=None,
+        metadata=metadata,
+        locators=[{"page": number, "start": start} for number, start in enumerate(parsed.page_starts, start=1)],
+        text=parsed.text,
+        starts=[cut.start for cut in cuts],
+        ends=[cut.end for cut in cuts],
+        sha256=[hash_input(parsed.text[cut.start : cut.end]) for cut in cuts],
+        cut_metadata=[cut.metadata for cut in cuts],
+        status={**read, "state": state, "reason": parsed.reason, "chunks": len(cuts)},
+    )
+
+
+def _failed(item: OpenItem, state: str, reason: str, *, parser: str) -> NotedItem:
+    status = {"state": state, "reason": reason, "chunks": 0, "bytes": 0, "version": item.version, "parser": parser}
+    return NotedItem(ord=item.ord, status=status)
+
+
+def hash_content(title: str | None, metadata: Mapping[str, Any], text: str) -> bytes:
+    """SHA-256 of all that a reader could see of a document."""
+    whole: Sequence[Any] = [title, sorted(metadata.items()), text]
+    return hashlib.sha256(json.dumps(whole, ensure_ascii=False).encode("utf-8", "surrogatepass")).digest()
+
+
+def hash_input(text: str) -> bytes:
+    """SHA-256 of the exact embedder input: equal inputs share a vector."""
+    return hashlib.sha256(text.encode()).digest()

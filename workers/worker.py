@@ -1,0 +1,91 @@
+"""Builds the tools, hands them to the activities, and runs one Temporal worker for each role."""
+
+import contextlib
+import os
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Final
+
+from temporalio.client import Client
+from temporalio.worker import Worker
+
+from activities.embed_batch import BatchEmbedder
+from activities.embedder_source import EmbedderSource
+from activities.keep_pass import PassKeeper
+from activities.list_page import PageLister
+from activities.parsers import CURRENT
+from activities.parsers.pool import ParserPool
+from activities.prepare_page import PagePreparer
+from activities.publish_page import PagePublisher
+from activities.read_document import FETCHER, size_limit
+from activities.store import Store
+from workflows import queues
+from workflows.sync_corpus import SyncCorpus
+
+ROLES: Final = ("control", "io", "embed", "db")
+PARSER_MEMORY: Final = 1 << 30
+# Time for what is under way to reach its next commit; the next worker goes on from there.
+GRACEFUL: Final = timedelta(seconds=30)
+# The default holds heartbeats back for so long that a killed worker's last ones never reach the server.
+HEARTBEAT_THROTTLE: Final = timedelta(seconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerOptions:
+    """What varies between deployments."""
+
+    max_document_bytes: int
+    tenants: Collection[str] = ()
+    roles: Collection[str] = ROLES
+    cores: int = os.cpu_count() or 1
+
+
+@contextlib.asynccontextmanager
+async def running_workers(
+    client: Client, store: Store, options: WorkerOptions, *, embedders: EmbedderSource | None = None
+) -> AsyncIterator[Sequence[Worker]]:
+    """Workers for ``options.roles``, polling until the block is left; then they finish what is under way."""
+    with contextlib.ExitStack() as tools:
+        workers = _workers(client, store, options, embedders or EmbedderSource(), tools)
+        async with contextlib.AsyncExitStack() as running:
+            for worker in workers:
+                await running.enter_async_context(worker)
+            yield workers
+
+
+def _workers(
+    client: Client, store: Store, options: WorkerOptions, embedders: EmbedderSource, tools: contextlib.ExitStack
+) -> list[Worker]:
+    parsers = CURRENT | {FETCHER, size_limit(options.max_document_bytes)}
+
+    def serve(queue: str, slots: int, methods: Sequence[Callable[..., Any]]) -> Worker:
+        executor = tools.enter_context(ThreadPoolExecutor(slots, thread_name_prefix=queue))
+        return Worker(
+            client,
+            task_queue=queue,
+            activities=methods,
+            activity_executor=executor,
+            max_concurrent_activities=slots,
+            graceful_shutdown_timeout=GRACEFUL,
+            max_heartbeat_throttle_interval=HEARTBEAT_THROTTLE,
+            default_heartbeat_throttle_interval=HEARTBEAT_THROTTLE,
+        )
+
+    workers: list[Worker] = []
+    if "control" in options.roles:
+        workers.append(Worker(client, task_queue=queues.CONTROL, workflows=[SyncCorpus]))
+    if "io" in options.roles:
+        pool = ParserPool(options.cores, memory_bytes=PARSER_MEMORY)
+        tools.callback(pool.close)
+        lister = PageLister(store, parsers=parsers)
+        preparer = PagePreparer(store, embedders, pool, max_bytes=options.max_document_bytes, parsers=parsers)
+        workers.append(serve(queues.IO, 8, [lister.list_page, preparer.prepare_page]))
+    if "embed" in options.roles:
+        workers.append(serve(queues.EMBED, options.cores, [BatchEmbedder(store, embedders).embed_batch]))
+    if "db" in options.roles:
+        keeper, publisher = PassKeeper(store, tenants=options.tenants), PagePublisher(store)
+        methods = [keeper.begin_pass, keeper.advance_checkpoint, keeper.end_pass, publisher.publish_page]
+        workers.append(serve(queues.DB, 4, methods))
+    return workers

@@ -1,0 +1,60 @@
+"""Timeouts and retries of every activity: one table, so that they can be reviewed together.
+
+An outage is waited out without end. What waiting cannot help is named in `PERMANENT`, by the type an activity raises.
+"""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+from temporalio.common import RetryPolicy
+
+from workflows.queues import DB, EMBED, IO
+
+PERMANENT: Final = (
+    "AccessError",
+    "AlreadyRunning",
+    "CheckpointConflict",
+    "EmbedderMismatch",
+    "HeadwaterError",
+    "LimitError",
+    "PermanentError",
+    "ScopeError",
+    "SourceUnavailable",
+    "StaleFence",
+    "StoreError",
+    "ValidationError",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    task_queue: str
+    start_to_close: timedelta
+    heartbeat: timedelta | None
+    retry: RetryPolicy
+
+
+def _policy(queue: str, *, seconds: int, heartbeat_s: int | None, first_s: float, longest_s: float) -> Policy:
+    return Policy(
+        task_queue=queue,
+        start_to_close=timedelta(seconds=seconds),
+        heartbeat=None if heartbeat_s is None else timedelta(seconds=heartbeat_s),
+        retry=RetryPolicy(
+            initial_interval=timedelta(seconds=first_s),
+            maximum_interval=timedelta(seconds=longest_s),
+            maximum_attempts=0,
+            non_retryable_error_types=PERMANENT,
+        ),
+    )
+
+
+POLICIES: Final = {
+    "begin_pass": _policy(DB, seconds=15, heartbeat_s=None, first_s=0.2, longest_s=10),
+    "list_page": _policy(IO, seconds=60, heartbeat_s=20, first_s=2, longest_s=120),
+    "prepare_page": _policy(IO, seconds=900, heartbeat_s=20, first_s=2, longest_s=120),
+    "embed_batch": _policy(EMBED, seconds=120, heartbeat_s=10, first_s=1, longest_s=60),
+    "publish_page": _policy(DB, seconds=30, heartbeat_s=None, first_s=0.2, longest_s=10),
+    "advance_checkpoint": _policy(DB, seconds=15, heartbeat_s=None, first_s=0.2, longest_s=10),
+    "end_pass": _policy(DB, seconds=15, heartbeat_s=None, first_s=0.2, longest_s=10),
+}

@@ -1,0 +1,230 @@
+"""`SyncCorpus`: brings a corpus up to date with one connector, page by page.
+
+List a page, prepare it, embed it, publish it, move the checkpoint; the next page is prepared while one embeds. Whoever
+asks for a sync while one runs gets a pass that begins after they asked.
+"""
+
+import asyncio
+from datetime import timedelta
+from typing import Any, Final
+
+from temporalio import workflow
+from temporalio.exceptions import ActivityError, ApplicationError, is_cancelled_exception
+
+with workflow.unsafe.imports_passed_through():
+    from pydantic import BaseModel
+
+    from activities.contracts import (
+        AdvancedCheckpoint,
+        BatchRef,
+        BeginPass,
+        BegunPass,
+        EmbeddedBatch,
+        EndedPass,
+        EndPass,
+        ListedPage,
+        ListPage,
+        PageRef,
+        Pass,
+        PreparedPage,
+        PublishedPage,
+    )
+    from headwater.contracts import SyncCorpusInput, SyncNow, SyncResult, SyncStatus
+    from workflows.act import act
+    from workflows.inputs import parse_input
+
+PAGES_A_RUN: Final = 50
+BATCHES_IN_FLIGHT: Final = 16
+
+
+class Carried(BaseModel):
+    """What a run hands to the next one when its history has grown long."""
+
+    in_pass: Pass | None = None
+    next_seq: int = 1
+    counts: SyncStatus = SyncStatus()
+    begun: int = 0  # passes begun
+    wanted: int = 1  # passes asked for
+    withheld: int = 0
+
+
+@workflow.defn(name="SyncCorpus")
+class SyncCorpus:
+    @workflow.init
+    def __init__(self, raw: Any, carried: Carried | None = None) -> None:
+        self._carried = carried or Carried()
+        self._ended = self._carried.begun - (self._carried.in_pass is not None)
+        self._last: SyncResult | None = None
+        self._hands_over = False
+
+    @workflow.run
+    async def run(self, raw: Any, carried: Carried | None = None) -> SyncResult:
+        request = parse_input(SyncCorpusInput, raw)
+        while True:
+            result = await self._one_pass(request, raw)
+            self._last = result
+            self._ended = self._carried.begun
+            await workflow.wait_condition(workflow.all_handlers_finished)
+            if self._carried.wanted <= self._ended:
+                return result
+
+    @workflow.signal
+    def nudge(self) -> None:
+        """Something changed at the origin: one more pass. What the sender says about it is never believed."""
+        self._carried.wanted = max(self._carried.wanted, self._carried.begun + 1)
+
+    @workflow.update
+    async def sync_now(self, ask: dict[str, Any] | None = None) -> SyncNow:
+        """The result of a pass that begins after this was asked; see `SyncNow` for the ticket."""
+        given = (ask or {}).get("ticket")
+        ticket = given if isinstance(given, int) else self._carried.begun + 1
+        self._carried.wanted = max(self._carried.wanted, ticket)
+        await workflow.wait_condition(lambda: self._ended >= ticket or self._hands_over)
+        return SyncNow(ticket=ticket, result=self._last if self._ended >= ticket else None)
+
+    @workflow.query
+    def status(self) -> SyncStatus:
+        return self._carried.counts
+
+    async def _one_pass(self, request: SyncCorpusInput, raw: Any) -> SyncResult:
+        in_pass = self._carried.in_pass or await self._begin(request)
+        try:
+            exhausted = await self._walk(request, raw, in_pass)
+        except (ActivityError, ApplicationError, asyncio.CancelledError) as error:
+            # Cancelled or failed, the lease is given back and the connector says why it stopped.
+            sentence = "cancelled" if is_cancelled_exception(error) else _sentence(error)
+            await act("end_pass", EndPass(in_pass=in_pass, error=sentence), EndedPass)
+            raise
+        ended = await act("end_pass", EndPass(in_pass=in_pass, paused=not exhausted), EndedPass)
+        self._carried.in_pass = None
+        counts = self._carried.counts
+        counts.phase, counts.failed = "done", ended.failed
+        return SyncResult(
+            corpus=str(request.scope),
+            connector=request.connector,
+            pages=counts.pages,
+            upserted=counts.upserted,
+            deleted=counts.deleted,
+            skipped=counts.skipped,
+            withheld=self._carried.withheld,
+            failed=ended.failed,
+            embedded_chunks=counts.embedded_chunks,
+            reused_chunks=counts.reused_chunks,
+            exhausted=exhausted,
+            generation=ended.generation,
+            failures=ended.failures,
+        )
+
+    async def _begin(self, request: SyncCorpusInput) -> Pass:
+        # Counted before the first await: whoever asks from here on gets the pass after this one.
+        self._carried.begun += 1
+        self._carried.withheld = 0
+        self._carried.counts = SyncStatus(phase="listing", pass_no=self._carried.begun)
+        info = workflow.info()
+        begun = await act(
+            "begin_pass",
+            BeginPass(
+                scope=request.scope,
+                connector=request.connector,
+                workflow_id=info.workflow_id,
+                run_id=info.first_execution_run_id,
+                full=request.full,
+                requested_by=request.requested_by,
+            ),
+            BegunPass,
+        )
+        self._carried.in_pass, self._carried.next_seq = begun.in_pass, begun.next_seq
+        return begun.in_pass
+
+    async def _walk(self, request: SyncCorpusInput, raw: Any, in_pass: Pass) -> bool:
+        """Publishes the pages of the pass in order; whether the listing came to its end."""
+        counts, pages_before = self._carried.counts, self._carried.counts.pages
+        listed, batches = await self._prepare(request, in_pass, self._carried.next_seq)
+        while True:
+            pages = counts.pages + 1
+            is_end = listed.is_last or pages == request.max_pages
+            is_long = pages - pages_before >= PAGES_A_RUN or workflow.info().is_continue_as_new_suggested()
+            following = (
+                None
+                if is_end or is_long
+                else asyncio.create_task(self._prepare(request, in_pass, self._carried.next_seq + 1))
+            )
+            try:
+                await self._embed(in_pass, listed, batches)
+                await self._publish(in_pass, listed)
+                if following is None:
+                    break
+                listed, batches = await following
+            finally:
+                if following is not None:
+                    following.cancel()
+        if not is_end:
+            await self._hand_over(raw)
+        return listed.is_last
+
+    async def _prepare(self, request: SyncCorpusInput, in_pass: Pass, seq: int) -> tuple[ListedPage, int]:
+        """Page ``seq`` listed and read, and the number of its embed batches."""
+        counts = self._carried.counts
+        wanted = ListPage(in_pass=in_pass, seq=seq, page_size=request.page_size)
+        listed = await act("list_page", wanted, ListedPage, summary=f"page {seq}")
+        counts.listed += listed.listed
+        counts.skipped += listed.skipped
+        counts.failed += listed.known_failed
+        if listed.items == 0:
+            return listed, 0
+        counts.phase = "preparing"
+        page = PageRef(in_pass=in_pass, page_id=listed.page_id)
+        prepared = await act("prepare_page", page, PreparedPage, summary=f"page {seq}")
+        return listed, prepared.batches
+
+    async def _embed(self, in_pass: Pass, listed: ListedPage, batches: int) -> None:
+        """All batches of the page; a fixed number at once, since pending activities weigh on the history."""
+        slots = asyncio.Semaphore(BATCHES_IN_FLIGHT)
+        counts = self._carried.counts
+
+        async def embed(batch_no: int) -> None:
+            async with slots:
+                batch = BatchRef(in_pass=in_pass, page_id=listed.page_id, batch_no=batch_no)
+                done = await act("embed_batch", batch, EmbeddedBatch, summary=f"batch {batch_no}")
+                counts.embedded_chunks += done.embedded
+                counts.reused_chunks += done.reused
+
+        if batches:
+            counts.phase = "embedding"
+        tasks = [asyncio.create_task(embed(batch_no)) for batch_no in range(batches)]
+        try:
+            await asyncio.gather(*tasks)
+        finally:
+            for task in tasks:
+                task.cancel()
+
+    async def _publish(self, in_pass: Pass, listed: ListedPage) -> None:
+        counts = self._carried.counts
+        counts.phase = "publishing"
+        page = PageRef(in_pass=in_pass, page_id=listed.page_id)
+        published = await act("publish_page", page, PublishedPage)
+        await act("advance_checkpoint", page, AdvancedCheckpoint)
+        counts.pages += 1
+        counts.upserted += published.upserted
+        counts.deleted += published.deleted
+        counts.skipped += published.skipped
+        counts.failed += published.failed
+        self._carried.withheld += published.withheld
+        self._carried.next_seq += 1
+
+    async def _hand_over(self, raw: Any) -> None:
+        """Goes on in a new run with a short history. Those who wait are told to ask the new run."""
+        self._hands_over = True
+        await workflow.wait_condition(workflow.all_handlers_finished)
+        workflow.continue_as_new(args=[raw, self._carried])
+
+
+def _sentence(error: BaseException) -> str:
+    """The innermost cause's own sentence."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return str(error)
+
+
+# A sync waits out outages without end; this bounds a run that nobody looks at.
+RUN_TIMEOUT: Final = timedelta(days=7)
