@@ -51,7 +51,7 @@ def contained(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S,
             raise _retried(error, _postgres_sentence(error)) from None
         except psycopg.Error as error:
             raise _unexpected(error, _postgres_sentence(error)) from None
-        except Exception as error:  # the boundary: whatever was not foreseen is counted, named by class and retried
+        except Exception as error:  # noqa: BLE001 the boundary: what nobody foresaw is named by class and retried
             raise _unexpected(error, f"{activity.info().activity_type} failed with {type(error).__name__}.") from None
 
     return run

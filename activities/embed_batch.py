@@ -133,7 +133,7 @@ def embed_inputs(embedder: Embedder, texts: Sequence[str]) -> list[Vector | Exce
         return list(vectors)
     except TransientError:
         raise
-    except Exception as error:  # an embedder is somebody else's code: whatever it raises belongs to these inputs
+    except Exception as error:  # noqa: BLE001 an embedder is somebody else's code: what it raises belongs to these inputs
         if len(texts) > 1:
             half = len(texts) // 2
             return embed_inputs(embedder, texts[:half]) + embed_inputs(embedder, texts[half:])
@@ -147,6 +147,6 @@ def _embed_alone(embedder: Embedder, text: str, error: Exception) -> Vector | Ex
             return vector
         except TransientError:
             raise
-        except Exception as again:  # as above
+        except Exception as again:  # noqa: BLE001 as above
             error = again
     return error

@@ -160,4 +160,3 @@ def _broken(item: OpenItem, error: BaseException) -> NotedItem:
     reason = f"Reading it failed with {type(error).__name__}; please report it with the document's kind."
     status = {"state": "failed", "reason": reason, "chunks": 0, "version": item.version, "parser": FETCHER}
     return NotedItem(ord=item.ord, status=status)
-

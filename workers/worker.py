@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
+from activities.parsers.pool import ParserPool
 from temporalio.client import Client
 from temporalio.worker import Worker
 
@@ -16,7 +17,6 @@ from activities.embedder_source import EmbedderSource
 from activities.keep_pass import PassKeeper
 from activities.list_page import PageLister
 from activities.parsers import CURRENT
-from activities.parsers.pool import ParserPool
 from activities.prepare_page import PagePreparer
 from activities.publish_page import PagePublisher
 from activities.read_document import FETCHER, size_limit

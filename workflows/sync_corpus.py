@@ -45,7 +45,8 @@ class Carried(BaseModel):
     counts: SyncStatus = SyncStatus()
     begun: int = 0  # passes begun
     wanted: int = 1  # passes asked for
-    withheld: int = 0
+    wants_full: bool = False  # the next pass reads everything
+    last: SyncResult | None = None
 
 
 @workflow.defn(name="SyncCorpus")
@@ -54,15 +55,13 @@ class SyncCorpus:
     def __init__(self, raw: Any, carried: Carried | None = None) -> None:
         self._carried = carried or Carried()
         self._ended = self._carried.begun - (self._carried.in_pass is not None)
-        self._last: SyncResult | None = None
         self._hands_over = False
 
     @workflow.run
     async def run(self, raw: Any, carried: Carried | None = None) -> SyncResult:
         request = parse_input(SyncCorpusInput, raw)
         while True:
-            result = await self._one_pass(request, raw)
-            self._last = result
+            self._carried.last = result = await self._one_pass(request, raw)
             self._ended = self._carried.begun
             await workflow.wait_condition(workflow.all_handlers_finished)
             if self._carried.wanted <= self._ended:
@@ -75,12 +74,18 @@ class SyncCorpus:
 
     @workflow.update
     async def sync_now(self, ask: dict[str, Any] | None = None) -> SyncNow:
-        """The result of a pass that begins after this was asked; see `SyncNow` for the ticket."""
-        given = (ask or {}).get("ticket")
-        ticket = given if isinstance(given, int) else self._carried.begun + 1
+        """The result of a pass that begins after this was asked.
+
+        ``ask`` may hold ``full``, and the ``ticket`` of an earlier answer without a result.
+        """
+        ask = ask or {}
+        ticket = ask.get("ticket")
+        if not isinstance(ticket, int):
+            ticket = self._carried.begun + 1
+            self._carried.wants_full |= ask.get("full") is True
         self._carried.wanted = max(self._carried.wanted, ticket)
         await workflow.wait_condition(lambda: self._ended >= ticket or self._hands_over)
-        return SyncNow(ticket=ticket, result=self._last if self._ended >= ticket else None)
+        return SyncNow(ticket=ticket, result=self._carried.last if self._ended >= ticket else None)
 
     @workflow.query
     def status(self) -> SyncStatus:
@@ -92,7 +97,7 @@ class SyncCorpus:
             exhausted = await self._walk(request, raw, in_pass)
         except (ActivityError, ApplicationError, asyncio.CancelledError) as error:
             # Cancelled or failed, the lease is given back and the connector says why it stopped.
-            sentence = "cancelled" if is_cancelled_exception(error) else _sentence(error)
+            sentence = "The sync was cancelled." if is_cancelled_exception(error) else _sentence(error)
             await act("end_pass", EndPass(in_pass=in_pass, error=sentence), EndedPass)
             raise
         ended = await act("end_pass", EndPass(in_pass=in_pass, paused=not exhausted), EndedPass)
@@ -106,7 +111,7 @@ class SyncCorpus:
             upserted=counts.upserted,
             deleted=counts.deleted,
             skipped=counts.skipped,
-            withheld=self._carried.withheld,
+            withheld=counts.withheld,
             failed=ended.failed,
             embedded_chunks=counts.embedded_chunks,
             reused_chunks=counts.reused_chunks,
@@ -118,7 +123,8 @@ class SyncCorpus:
     async def _begin(self, request: SyncCorpusInput) -> Pass:
         # Counted before the first await: whoever asks from here on gets the pass after this one.
         self._carried.begun += 1
-        self._carried.withheld = 0
+        full = self._carried.wants_full or (request.full and self._carried.begun == 1)
+        self._carried.wants_full = False
         self._carried.counts = SyncStatus(phase="listing", pass_no=self._carried.begun)
         info = workflow.info()
         begun = await act(
@@ -128,7 +134,7 @@ class SyncCorpus:
                 connector=request.connector,
                 workflow_id=info.workflow_id,
                 run_id=info.first_execution_run_id,
-                full=request.full,
+                full=full,
                 requested_by=request.requested_by,
             ),
             BegunPass,
@@ -142,7 +148,8 @@ class SyncCorpus:
         listed, batches = await self._prepare(request, in_pass, self._carried.next_seq)
         while True:
             pages = counts.pages + 1
-            is_end = listed.is_last or pages == request.max_pages
+            # Only the pass that the input asked for stops early; whoever asked later wants all of it.
+            is_end = listed.is_last or (self._carried.begun == 1 and pages == request.max_pages)
             is_long = pages - pages_before >= PAGES_A_RUN or workflow.info().is_continue_as_new_suggested()
             following = (
                 None
@@ -209,7 +216,7 @@ class SyncCorpus:
         counts.deleted += published.deleted
         counts.skipped += published.skipped
         counts.failed += published.failed
-        self._carried.withheld += published.withheld
+        counts.withheld += published.withheld
         self._carried.next_seq += 1
 
     async def _hand_over(self, raw: Any) -> None:

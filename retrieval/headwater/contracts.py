@@ -65,6 +65,7 @@ class SyncStatus(BaseModel):
     upserted: int = 0
     deleted: int = 0
     skipped: int = 0
+    withheld: int = 0
     failed: int = 0
     embedded_chunks: int = 0
     reused_chunks: int = 0
