@@ -1,0 +1,20 @@
+"""Where documents come from. The protocol is `headwater.connectors`; here is the choice among implementations."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from activities.connectors.access_rule import AccessRule
+from activities.connectors.folder_ids import default_connector_name
+from activities.connectors.local_folder import LocalFolder, folder_config
+from headwater.connectors import Connector
+from headwater.errors import ValidationError
+
+
+def make_connector(kind: str, config: Mapping[str, Any], *, name: str) -> Connector:
+    """The connector of a row: its ``kind``, its ``config``, and the ``name`` that stands in its source ids."""
+    if kind == "folder":
+        return LocalFolder.from_config(config, name=name)
+    raise ValidationError(f"Connector {name!r} is of the unknown kind {kind!r}: this version has folder.")
+
+
+__all__ = ["AccessRule", "LocalFolder", "default_connector_name", "folder_config", "make_connector"]

@@ -93,7 +93,10 @@ class Connector(Protocol):
         ...
 
     def fetch(self, change: Change, *, max_bytes: int) -> FetchedDocument:
-        """The document. Raises `DocumentGone`, `DocumentRefused`, `DocumentTooLarge` or `TransientError`."""
+        """The document. Raises `DocumentGone`, `DocumentRefused`, `DocumentTooLarge` or `TransientError`.
+
+        Raises `SourceUnavailable` if it can tell that all documents are out of reach, and not this one gone.
+        """
         ...
 
 

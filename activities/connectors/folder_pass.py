@@ -1,0 +1,106 @@
+"""One pass over a folder, its cursor, and how a disk that was unmounted is told from a folder that was emptied."""
+
+import os
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Literal, Self
+
+import pydantic
+from pydantic import BaseModel, ConfigDict
+
+from activities.connectors.folder_ids import decode_path, encode_path
+from activities.connectors.folder_walk import FolderWalk
+from headwater.connectors import Unlisted
+from headwater.errors import ValidationError
+
+Found = tuple[bytes, os.stat_result]
+
+
+class Cursor(BaseModel):
+    """``at`` is the file listed last; without it the pass is over.
+
+    ``root`` is the root's device and inode, ``mounts`` are the mount points met in this pass and ``expected`` those of
+    the pass before.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    v: Literal[1] = 1
+    at: str | None = None
+    root: tuple[int, int]
+    mounts: tuple[str, ...] = ()
+    expected: tuple[str, ...] = ()
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        try:
+            return cls.model_validate_json(text)
+        except pydantic.ValidationError as error:
+            raise ValidationError(
+                f"The cursor {text[:80]!r} is not one of a folder connector of this version: "
+                "sync the folder under another connector name."
+            ) from error
+
+
+class FolderPass:
+    """The files behind a cursor. Takes over the open folder ``root`` and closes it when it is over or dropped."""
+
+    def __init__(self, root: int, cursor: Cursor | None, *, hidden: bytes | None) -> None:
+        seen = os.fstat(root)
+        here = (seen.st_dev, seen.st_ino)
+        self._is_elsewhere = cursor is not None and cursor.root != here
+        self._has_listed = cursor is not None and cursor.at is not None
+        if cursor is None or cursor.at is None:
+            self._root = here
+            self._walk = FolderWalk(root, expected=_decoded(cursor.mounts if cursor else ()))
+        else:
+            self._root = cursor.root
+            self._walk = FolderWalk(root, expected=_decoded(cursor.expected), mounts=set(_decoded(cursor.mounts)))
+            if self._is_elsewhere:
+                self._walk.unlisted.append(Unlisted("", "The folder was replaced or unmounted while it was listed."))
+        self._files = self._visible(decode_path(cursor.at) if cursor and cursor.at else None, hidden)
+        self._ahead: Found | None = next(self._files, None)     # so that the last page knows that it is the last
+
+    def _visible(self, after: bytes | None, hidden: bytes | None) -> Iterator[Found]:
+        for found in self._walk.files(after):
+            if found[0] != hidden:
+                yield found
+
+    def take(self, limit: int) -> list[Found]:
+        """The next files, at most ``limit``."""
+        if self._ahead is None:
+            return []
+        taken = [self._ahead, *islice(self._files, limit - 1)]
+        self._ahead = next(self._files, None)
+        self._has_listed = True
+        return taken
+
+    @property
+    def is_done(self) -> bool:
+        return self._ahead is None
+
+    @property
+    def looks_unmounted(self) -> bool:
+        """Whether the pass ended with nothing, in a folder that is not the one of the pass before."""
+        return self.is_done and self._is_elsewhere and not self._has_listed
+
+    def take_unlisted(self) -> list[Unlisted]:
+        """What could not be listed since this was last asked."""
+        unlisted = list(self._walk.unlisted)
+        self._walk.unlisted.clear()
+        return unlisted
+
+    def cursor(self, last: str | None) -> Cursor:
+        """Where to go on after the file with the encoded path ``last``, or where the next pass begins."""
+        mounts = _encoded(self._walk.mounts)
+        if self.is_done:
+            return Cursor(root=self._root, mounts=mounts)
+        return Cursor(at=last, root=self._root, mounts=mounts, expected=_encoded(self._walk.expected))
+
+
+def _decoded(paths: tuple[str, ...]) -> frozenset[bytes]:
+    return frozenset(map(decode_path, paths))
+
+
+def _encoded(paths: Iterable[bytes]) -> tuple[str, ...]:
+    return tuple(sorted(map(encode_path, paths)))
