@@ -74,9 +74,11 @@ def chunk_markdown(
 
 
 def check_limit(name: str, value: int, *, low: int, high: int) -> int:
-    """``value`` unchanged, if it is an integer from ``low`` to ``high``."""
-    if type(value) is not int or not low <= value <= high:
-        raise LimitError(f"{name} must be an integer from {low:,} to {high:,}, not {str(value)[:40]}.")
+    """``value`` unchanged, if it is a whole number from ``low`` to ``high``."""
+    if type(value) is not int:
+        raise ValidationError(f"{name} must be a whole number, not {type(value).__name__}.")
+    if not low <= value <= high:
+        raise LimitError(f"{name} must be from {low:,} to {high:,}, not {value:,}.")
     return value
 
 
@@ -147,11 +149,11 @@ def _encoded(metadata: Mapping[str, Any] | None, source_id: str) -> str:
     if metadata is None:
         return "{}"
     try:
-        given = dict(metadata)
+        given = dict(metadata.items())
         encoded = json.dumps(given, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
         is_json = bool(json.loads(encoded) == given)  # json.dumps turns a key 1 into "1" and a tuple into a list
         size_bytes = len(encoded.encode())
-    except (TypeError, ValueError, RecursionError) as error:
+    except (AttributeError, TypeError, ValueError, RecursionError) as error:
         raise ValidationError(f"metadata of {source_id} must be a JSON object.") from error
     if not is_json:
         raise ValidationError(f"metadata of {source_id} must be a JSON object: string keys, lists and plain values.")

@@ -52,11 +52,11 @@ class OnnxEmbedder:
         return self._model().special_tokens
 
     def token_ends(self, text: str) -> list[int]:
-        return [end for _, end in self._model().tokenizer.encode(text, add_special_tokens=False).offsets]
+        return [end for _, end in _encoded(self._model().tokenizer, text, special=False).offsets]
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         model = self._model()
-        encodings = [model.tokenizer.encode(text) for text in texts]
+        encodings = [_encoded(model.tokenizer, text, special=True) for text in texts]
         for encoding in encodings:
             if len(encoding.ids) > model.files.max_tokens:
                 raise LimitError(
@@ -108,6 +108,13 @@ class _Model:
         if not 0 < length < np.inf:
             raise PermanentError("The model gave a vector that is zero or not finite: check its files.")
         return vector / np.float32(length)
+
+
+def _encoded(tokenizer: Any, text: str, *, special: bool) -> Any:
+    try:
+        return tokenizer.encode(text, add_special_tokens=special)
+    except TypeError as error:  # what the bindings make of a lone surrogate
+        raise ValidationError("A text to embed holds half of a surrogate pair: replace it.") from error
 
 
 def _pooled(output: NDArray[np.float32], attention_mask: Sequence[int], pooling: str) -> NDArray[np.float32]:

@@ -1,0 +1,134 @@
+-- Everything the library reads. Blocks are named by headings like the ones below; {name} puts another block, or a literal,
+-- in place. {schema} is the schema's name, quoted; {dimensions} and {candidates} are numbers, written out so that the one
+-- generic plan knows them. Everything else is bound. The store holds more than a reader may see: each gate is written once,
+-- here, and stands before the LIMIT.
+--
+-- Every gate speaks of: pointer (the corpus, one row), asker (who asks), s (a source), sp (a span of it).
+
+-- session --
+-- Planning these statements costs more than running them on a small corpus, so one generic plan is kept for each.
+-- Reading only: the library writes nothing, and says so.
+SELECT set_config('plan_cache_mode', 'force_generic_plan', false), set_config('jit', 'off', false),
+       set_config('default_transaction_read_only', 'on', false);
+
+-- ready --
+-- Fails where there is no schema of ours, or none that this login may read.
+SELECT live_build FROM {schema}.scope LIMIT 0;
+
+-- asker --
+-- The names a reader goes by, as the numbers that grants are written in. A name nobody was granted has no number.
+SELECT array_agg(g.grantee_id) AS names
+FROM {schema}.grantee g
+WHERE g.tenant_id = %(tenant)s
+  AND ((g.kind = 'principal' AND g.name = %(principal)s)
+    OR (g.kind = 'group' AND g.name = ANY (%(groups)s::text[]))
+    OR (g.kind = 'everyone' AND g.name = ''))
+
+-- granted --
+-- A grant without an end, or one that has not ended yet. statement_timestamp: now() would let it live on in a long transaction.
+(%(access_version)s::bigint IS NULL OR s.access_version = %(access_version)s)
+AND (s.grants && (SELECT names FROM asker)
+  OR (s.expiring && (SELECT names FROM asker)
+    AND EXISTS (SELECT FROM {schema}.expiring_grant e
+                WHERE e.source_pk = s.source_pk AND e.grantee_id = ANY ((SELECT names FROM asker)::int[])
+                  AND e.expires_at > statement_timestamp())))
+
+-- unrestricted --
+-- Below "restricted". The greater label of source and revision counts, so that a rollback cannot lower one.
+greatest(s.sensitivity, sp.sensitivity) < 3
+
+-- alive --
+-- Neither the source nor anything it rests on is tombstoned. A correction hides only what rests on it, not itself.
+-- Scalar sub-selects with LIMIT: one probe of a primary key each, and the planner cannot turn them into joins.
+(NOT (SELECT has_tombstones FROM pointer) OR (
+  (SELECT true FROM {schema}.tombstone t
+   WHERE t.scope_id = s.scope_id AND t.id = s.source_id AND t.reason <> 'corrected' LIMIT 1) IS NULL
+  AND (NOT sp.is_derived OR
+    (SELECT true FROM {schema}.lineage l
+     WHERE l.version_id = sp.version_id AND l.parent_source <> s.source_id
+       AND ((SELECT true FROM {schema}.tombstone t WHERE t.scope_id = s.scope_id AND t.id = l.parent_id LIMIT 1)
+         OR (SELECT true FROM {schema}.tombstone t WHERE t.scope_id = s.scope_id AND t.id = l.parent_source LIMIT 1))
+     LIMIT 1) IS NULL)))
+
+-- pointer --
+-- What the corpus shows, and in which space.
+SELECT c.scope_id, c.live_build AS build_id, c.live_gen AS generation, x.embedder_identity, x.dimensions,
+       EXISTS (SELECT FROM {schema}.tombstone t WHERE t.scope_id = c.scope_id) AS has_tombstones
+FROM {schema}.scope c
+JOIN {schema}.build b ON b.build_id = c.live_build
+JOIN {schema}.space x ON x.space_id = b.space_id
+WHERE c.tenant_id = %(tenant)s AND c.resource_id = %(resource)s AND c.corpus_id = %(corpus)s
+
+-- visible --
+-- Shown at the pointer, and begun after the last ordinary delete.
+sp.build_id = (SELECT build_id FROM pointer)
+AND sp.gen_from <= (SELECT generation FROM pointer) AND sp.gen_to > (SELECT generation FROM pointer)
+AND sp.gen_from > s.fence_gen
+
+-- search --
+-- The passages nearest to a vector among those this reader may read, nearest first. One snapshot for everything.
+-- The first columns say what the corpus is, in at least one row if it exists: an unknown corpus gives none. Vectors of
+-- another embedder are not compared: then the row says whose they are, and holds no passage.
+WITH pointer AS MATERIALIZED ({pointer}),
+searched AS MATERIALIZED (
+  SELECT scope_id FROM pointer WHERE embedder_identity = %(identity)s AND dimensions = {dimensions}),
+asker AS MATERIALIZED ({asker}),
+readable AS MATERIALIZED (
+  SELECT s.source_pk, s.scope_id, s.source_id, s.sensitivity, s.fence_gen
+  FROM {schema}.source s
+  WHERE s.scope_id = (SELECT scope_id FROM searched) AND {granted}),
+-- LATERAL with LIMIT 1 (a source shows at most one revision) starts from the few readable sources. As a plain join the
+-- planner begins with every span of the build and probes tombstones for all of them.
+shown AS MATERIALIZED (
+  SELECT v.rev_id, s.source_id
+  FROM readable s
+  CROSS JOIN LATERAL (
+    SELECT sp.rev_id FROM {schema}.span sp
+    WHERE sp.source_pk = s.source_pk AND {visible} AND {unrestricted} AND {alive}
+    LIMIT 1) v),
+-- A vector without a direction (all zeros) has no distance: it counts as unrelated, and stands before the opposite.
+nearest AS MATERIALIZED (
+  SELECT c.rev_id, c.chunk_no, coalesce(nullif(c.emb <=> %(vector)s::halfvec({dimensions}), 'NaN'), 1) AS distance
+  FROM shown
+  JOIN {schema}.chunk c ON c.slab = 0 AND c.rev_id = shown.rev_id
+  ORDER BY distance, shown.source_id, c.chunk_no
+  LIMIT {candidates})
+SELECT p.generation, p.embedder_identity, p.dimensions, h.*
+FROM pointer p
+LEFT JOIN (
+  SELECT n.rev_id, n.chunk_no, n.distance, z.tenant_id, z.resource_id, z.corpus_id, s.source_id, k.kind AS provider,
+         d.revision, d.title, d.uri, d.metadata AS document_metadata, c.metadata AS chunk_metadata,
+         c.start_cp, c.end_cp, c.body
+  FROM nearest n
+  JOIN {schema}.chunk c ON c.slab = 0 AND c.rev_id = n.rev_id AND c.chunk_no = n.chunk_no
+  JOIN {schema}.revision r ON r.rev_id = n.rev_id
+  JOIN {schema}.document_version d ON d.version_id = r.version_id
+  JOIN {schema}.source s ON s.source_pk = r.source_pk
+  JOIN {schema}.scope z ON z.scope_id = s.scope_id
+  LEFT JOIN {schema}.connector k ON k.connector_id = s.owner) h ON true
+ORDER BY h.distance, h.source_id, h.chunk_no;
+
+-- recheck --
+-- For each revision about to be disclosed: may its source be read now, and is it still there to be read. Revisions that
+-- give no row are gone. A revision that was replaced meanwhile still counts: the answer is what the corpus showed.
+WITH pointer AS MATERIALIZED ({pointer}),
+asker AS MATERIALIZED ({asker})
+SELECT sp.rev_id, bool_or(({granted}) IS TRUE) AS is_granted,
+       bool_or(sp.gen_from > s.fence_gen AND {unrestricted} AND {alive}) AS is_alive
+FROM {schema}.span sp
+JOIN {schema}.source s ON s.source_pk = sp.source_pk
+WHERE sp.rev_id = ANY (%(revisions)s::bigint[]) AND s.scope_id = (SELECT scope_id FROM pointer)
+GROUP BY sp.rev_id;
+
+-- denied --
+-- The sources that the corpus shows and this reader has no grant for: ids for the host's audit, in order.
+-- Read only when somebody listens. What is deleted or tombstoned is not named.
+WITH pointer AS MATERIALIZED ({pointer}),
+asker AS MATERIALIZED ({asker})
+SELECT s.source_id
+FROM {schema}.source s
+JOIN {schema}.span sp ON sp.source_pk = s.source_pk
+WHERE s.scope_id = (SELECT scope_id FROM pointer) AND ({granted}) IS NOT TRUE
+  AND {visible} AND {unrestricted} AND {alive}
+ORDER BY s.source_id
+LIMIT {denied};
