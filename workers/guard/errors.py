@@ -19,7 +19,9 @@ def from_os_error(error: OSError, home: str | os.PathLike[str]) -> ServiceError:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return full_disk(home)
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-        return ServiceError(f"{place} cannot be written by this user ({error.strerror}); set HEADWATER_HOME to a folder that can.")
+        return ServiceError(
+            f"{place} cannot be written by this user ({error.strerror}); set HEADWATER_HOME to a folder that can."
+        )
     if error.errno in (errno.ENOTDIR, errno.EEXIST):
         return ServiceError(f"{place} is in the way: it is not a folder; set HEADWATER_HOME to a folder.")
     return ServiceError(f"{place} cannot be used ({error.strerror}); set HEADWATER_HOME to a folder on a local disk.")

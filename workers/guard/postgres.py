@@ -10,12 +10,10 @@ from pathlib import Path
 
 from workers.guard import processes
 from workers.guard.account import Account
+from workers.guard.addresses import DATABASE, OWNER, READER
 from workers.guard.binaries import PostgresPrograms
 from workers.guard.errors import ServiceError, full_disk, shown
 from workers.guard.ports import LOOPBACK, free_port
-
-USER = "headwater"
-DATABASE = "headwater"
 
 # Few processes and a quiet clock: an idle server costs 0.04 % of a core and 22 MB.
 # A statement or a row that fails would be written to the log with its text: `log` leaves out all ERRORs.
@@ -33,8 +31,10 @@ _SETTINGS = (
     "log_min_messages=log",
     "log_min_error_statement=panic",
 )
-_START_PATIENCE_S = 120.0       # crash recovery of a large home takes long, and is not stuck
-_ATTEMPTS = 5
+_START_PATIENCE_S = 120.0  # crash recovery of a large home takes long, and is not stuck
+_RETRY_S = 15.0
+_PORT_TAKEN = "could not create any TCP/IP sockets"
+_OLD_PROCESSES_REMAIN = "pre-existing shared memory block"  # for a moment, after the main process was killed
 
 
 class Postgres:
@@ -57,11 +57,17 @@ class Postgres:
         self._process: subprocess.Popen[bytes] | None = None
         self.port = 0
 
+    def is_initialised(self) -> bool:
+        """Whether there are data, of the major version that these programs can read."""
+        version = self._data / "PG_VERSION"
+        if not version.exists():
+            return False
+        self._check_major(version.read_text().strip())
+        return True
+
     def initialise(self, password: str) -> None:
         """Makes the data folder with an empty database, all or nothing: a half-made one is made again."""
-        version = self._data / "PG_VERSION"
-        if version.exists():
-            self._check_major(version.read_text().strip())
+        if self.is_initialised():
             return
         unfinished = self._data.with_name(self._data.name + ".new")
         shutil.rmtree(unfinished, ignore_errors=True)
@@ -69,22 +75,40 @@ class Postgres:
         if self._account:
             os.chown(unfinished, self._account.uid, self._account.gid)
         self._initdb(unfinished, password)
-        self._run(
-            ["postgres", "--single", "-D", unfinished, "postgres"], input=f'CREATE DATABASE "{DATABASE}"\n'.encode()
-        )
+        self._run_alone(unfinished, f'CREATE DATABASE "{DATABASE}"')
         unfinished.rename(self._data)
 
-    def start(self, port: int | None = None) -> None:
-        """Starts the server, on ``port`` if it is still free, and returns when it takes connections."""
+    def change_password(self, password: str) -> None:
+        """For a home that lost its password file. The reader's login is made anew when it is next asked for."""
         self._remove_stale_pid_file()
-        for attempt in range(_ATTEMPTS):
-            self.port = port if port and attempt == 0 else free_port()
-            if self._started():
-                return
-        raise self._refusal(processes.last_words(self._log))
+        self._run_alone(self._data, f"ALTER ROLE {OWNER} PASSWORD '{password}'", f"DROP ROLE IF EXISTS {READER}")
+
+    def start(self) -> None:
+        """Starts the server, where it was before if the port is still free, and returns when it takes connections."""
+        self._remove_stale_pid_file()
+        deadline = time.monotonic() + _RETRY_S
+        while True:
+            self.port = self.port or free_port()
+            with processes.words_from_here(self._log) as words:
+                if self._started():
+                    return
+                said = words()
+            if _PORT_TAKEN in said:
+                self.port = 0
+            elif _OLD_PROCESSES_REMAIN in said:
+                time.sleep(0.05)
+            else:
+                raise self._refusal(said)
+            if time.monotonic() > deadline:
+                raise self._refusal(said)
+
+    def ask_to_stop(self) -> None:
+        """A fast shutdown: connections are ended, nothing is lost. ``stop`` waits for it."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGINT)
 
     def stop(self) -> None:
-        """A fast shutdown: connections are ended, nothing is lost."""
+        """Asks, and returns when the server is gone."""
         if self._process is not None:
             processes.stop(self._process, [(signal.SIGINT, 20.0), (signal.SIGQUIT, 5.0)])
 
@@ -103,12 +127,12 @@ class Postgres:
         reading, writing = os.pipe()
         try:
             if self._account:
-                os.fchown(reading, self._account.uid, -1)     # /dev/fd opens the pipe anew, with that user's rights
+                os.fchown(reading, self._account.uid, -1)  # /dev/fd opens the pipe anew, with that user's rights
             os.write(writing, password.encode() + b"\n")
             os.close(writing)
             self._run(
                 [
-                    "initdb", "-D", folder, "-U", USER, "--auth=scram-sha-256", f"--pwfile=/dev/fd/{reading}",
+                    "initdb", "-D", str(folder), "-U", OWNER, "--auth=scram-sha-256", f"--pwfile=/dev/fd/{reading}",
                     "--encoding=UTF8", "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8",
                     "--no-sync", "--no-instructions",
                 ],
@@ -116,6 +140,11 @@ class Postgres:
             )  # fmt: skip
         finally:
             os.close(reading)
+
+    def _run_alone(self, folder: Path, *statements: str) -> None:
+        """Statements on data that no server is running on."""
+        command: list[str | Path] = ["postgres", "--single", "-D", folder, "-c", "log_min_messages=error", "postgres"]
+        self._run(command, input="".join(f"{statement}\n" for statement in statements).encode())
 
     def _run(self, command: Sequence[str | Path], *, input: bytes = b"", keep_open: int | None = None) -> None:
         uid, gid = (self._account.uid, self._account.gid) if self._account else (None, None)
@@ -137,7 +166,7 @@ class Postgres:
     def _refusal(self, words: str) -> ServiceError:
         if "No space left on device" in words or "Disk quota exceeded" in words:
             return full_disk(self._data)
-        return ServiceError(f"PostgreSQL did not start on {shown(self._data)}; its last words in {shown(self._log)}: {words}")
+        return ServiceError(f"PostgreSQL did not start on {shown(self._data)} (log: {shown(self._log)}): {words}")
 
     def _started(self) -> bool:
         """Whether a server came up; False when it ended at once, as it does when the port was taken meanwhile."""
@@ -157,7 +186,7 @@ class Postgres:
                 return True
             if time.monotonic() > deadline:
                 self.stop()
-                raise self._refusal(processes.last_words(self._log))
+                return False
             time.sleep(0.01)
         return False
 
@@ -190,7 +219,9 @@ class Postgres:
         deadline = time.monotonic() + 20
         while self._is_ours(processes.command_of(pid)):
             if time.monotonic() > deadline:
-                raise ServiceError(f"An old PostgreSQL (process {pid}) on {shown(self._data)} does not stop; end it and try again.")
+                raise ServiceError(
+                    f"An old PostgreSQL (process {pid}) on {shown(self._data)} does not stop; end it and try again."
+                )
             time.sleep(0.02)
 
     def _is_ours(self, command: list[bytes]) -> bool:

@@ -1,10 +1,11 @@
 """Starting a server so that it never outlives us, and stopping it."""
 
+import contextlib
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from workers.guard.account import Account
@@ -79,8 +80,14 @@ def command_of(pid: int) -> list[bytes]:
     return told.stdout.strip().split(b" ") if told.stdout.strip() else []
 
 
-def last_words(log: Path, *, limit: int = 400) -> str:
-    """The end of a server's log on one line, for the sentence that says why it did not start."""
-    with open(log, "rb") as words:
-        words.seek(max(0, words.seek(0, os.SEEK_END) - limit))
-        return " ".join(words.read().decode("utf-8", "replace").split())
+@contextlib.contextmanager
+def words_from_here(log: Path, *, limit: int = 400) -> Iterator[Callable[[], str]]:
+    """Gives what the server has written since, on one line, for the sentence that says why it did not start."""
+    with open(log, "a+b") as words:
+        begin = words.seek(0, os.SEEK_END)
+
+        def said() -> str:
+            words.seek(max(begin, words.seek(0, os.SEEK_END) - limit))
+            return " ".join(words.read().decode("utf-8", "replace").split())
+
+        yield said
