@@ -3,6 +3,6 @@
 Every public function takes a `Store`, opens its own connection from the pool, and is safe to run twice.
 """
 
-from activities.store.database import Store, StoreUnavailable
+from activities.store.database import DuplicateRow, Store, StoreUnavailable
 
-__all__ = ["Store", "StoreUnavailable"]
+__all__ = ["DuplicateRow", "Store", "StoreUnavailable"]

@@ -6,18 +6,24 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import psycopg
+from pgvector.psycopg import register_vector
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from activities.store.sql import check_schema
 from headwater.errors import StoreError, TransientError, ValidationError
 
 CONNECT_TIMEOUT_S = 10
+NOT_MIGRATED = "This database has no pgvector yet: run `headwater migrate`."
 
 
 class StoreUnavailable(TransientError, StoreError):
     """Postgres is away, overloaded or out of room: the same call may work later."""
 
     code = "ERR_HEADWATER_STORE"
+
+
+class DuplicateRow(StoreError):
+    """A row is there already: another attempt of the same work wrote it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,17 +86,20 @@ CONNECTION: dict[str, Any] = {
 def _configure(connection: psycopg.Connection) -> None:
     # Publishing reads under the scope's lock what others committed while it waited: only READ COMMITTED shows that.
     connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
+    try:
+        register_vector(connection)
+    except psycopg.ProgrammingError as error:          # it looks the type up, and does not find it
+        raise StoreError(NOT_MIGRATED) from error
 
 
 def connect(dsn: str) -> psycopg.Connection:
-    """One connection of its own, as the pool makes them: for migrating, which holds a session's lock."""
+    """One connection of its own, which may be to an empty database: for migrating and for checks."""
     try:
         connection = psycopg.connect(dsn, **CONNECTION)
     except psycopg.ProgrammingError as error:          # its message repeats the string, password and all
         raise ValidationError(
             "The database URL is not one Postgres understands: write postgresql://user:password@host:port/database."
         ) from error
-    _configure(connection)
     return connection
 
 
@@ -108,6 +117,9 @@ def translated() -> Iterator[None]:
         raise StoreUnavailable("Postgres has no room left on its disk: free some space, then run this again.") from error
     except (psycopg.OperationalError, psycopg.InterfaceError) as error:
         raise StoreUnavailable(_away(error)) from error
+    except psycopg.errors.UniqueViolation as error:
+        rule = error.diag.constraint_name or "a unique key"
+        raise DuplicateRow(f"Postgres has such a row already ({rule}): another attempt wrote it meanwhile.") from error
     except psycopg.Error as error:
         # Not the message: it can repeat a value. The names of the rule and of what broke it are safe.
         where = error.diag.constraint_name or error.diag.table_name or "this statement"

@@ -1,5 +1,6 @@
 """Corpora: the row of a scope, and the build that readers see."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
 import psycopg
@@ -40,7 +41,7 @@ class LiveBuild:
 def live_build(store: Store, scope: Scope) -> LiveBuild | None:
     """The live build of `scope`; `None` if nothing was ever synced there."""
     with store.connection() as connection:
-        return _live_build(connection, store.schema, scope)
+        return _find(connection, store.schema, "live_build", scope.model_dump())
 
 
 def build_of(store: Store, build_id: int) -> LiveBuild:
@@ -54,8 +55,8 @@ def live_build_of(store: Store, scope_id: int) -> LiveBuild:
 
 
 def _one_build(store: Store, query: str, key: dict[str, int]) -> LiveBuild:
-    with store.connection() as connection, connection.cursor(row_factory=class_row(LiveBuild)) as cursor:
-        found = cursor.execute(queries(store.schema, "scopes")[query], key).fetchone()
+    with store.connection() as connection:
+        found = _find(connection, store.schema, query, key)
     if found is None:
         raise PermanentError(f"The index that the sync writes is gone ({key}): start the sync again.")
     return found
@@ -74,11 +75,11 @@ def ensure_scope(store: Store, scope: Scope, space: SpaceSpec) -> LiveBuild:
             build = connection.execute(named["create_build"], asdict(space) | {"scope_id": scope_id}).fetchone()
             assert build is not None
             connection.execute(named["point_to"], {"build_id": build[0], "scope_id": scope_id})
-        found = _live_build(connection, store.schema, scope)
+        found = _find(connection, store.schema, "live_build", scope.model_dump())
         assert found is not None
         return found
 
 
-def _live_build(connection: psycopg.Connection, schema: str, scope: Scope) -> LiveBuild | None:
+def _find(connection: psycopg.Connection, schema: str, query: str, key: Mapping[str, object]) -> LiveBuild | None:
     with connection.cursor(row_factory=class_row(LiveBuild)) as cursor:
-        return cursor.execute(queries(schema, "scopes")["live_build"], scope.model_dump()).fetchone()
+        return cursor.execute(queries(schema, "scopes")[query], key).fetchone()

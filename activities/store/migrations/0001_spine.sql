@@ -210,7 +210,7 @@ CREATE TABLE {schema}.ingestion (                    -- status of one source; gr
   bytes          bigint NOT NULL DEFAULT 0,
   chunks         int NOT NULL DEFAULT 0,
   source_version text,                               -- connector's version of what was last read; NULL: read again
-  raw_sha256     bytea,                              -- of the bytes last read
+  raw_sha256     bytea,                              -- of the bytes that the readable text was made from
   parser         text,                               -- parser and its version that read them
   updated_at     timestamptz NOT NULL DEFAULT clock_timestamp()
 ) WITH (fillfactor = 70);
@@ -266,7 +266,8 @@ CREATE TABLE {schema}.page_item (
   status    jsonb,                                   -- what reading it gave; NULL: not read yet
   rev_id    bigint REFERENCES {schema}.revision,
   outcome   text,                                    -- what publishing it did
-  PRIMARY KEY (page_id, ord)
+  PRIMARY KEY (page_id, ord),
+  UNIQUE (page_id, source_id)                        -- a page says one thing about a source: a fence would hide what it publishes
 );
 
 CREATE TABLE {schema}.cut (                          -- where a staged revision's chunks lie, until it is published

@@ -1,0 +1,95 @@
+"""The live pointer: moving it, ending sources for every place it may stand, and forking when it stood in the past."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import psycopg
+
+from activities.store.database import Store
+from activities.store.sql import queries
+from headwater.errors import ValidationError
+
+
+@dataclass(frozen=True, slots=True)
+class Pointer:
+    """Where a scope stands while its lock is held."""
+
+    scope_id: int
+    build_id: int
+    head_gen: int              # last generation taken
+    live_gen: int              # what readers see
+    build_head: int            # last generation that changed the build
+
+    @property
+    def is_rolled_back(self) -> bool:
+        return self.live_gen < self.build_head
+
+
+def rollback_to(store: Store, scope_id: int, generation: int) -> None:
+    """Readers see what they saw at `generation`, under today's grants and deletions. The next publication forks there."""
+    named = queries(store.schema, "pointer")
+    with store.connection() as connection, connection.transaction():
+        pointer = _lock(connection, store.schema, scope_id)
+        if not 1 <= generation <= pointer.head_gen:
+            kept = f"1 to {pointer.head_gen} are" if pointer.head_gen else "nothing was published yet"
+            raise ValidationError(f"Generation {generation} is not there ({kept}): choose one that is.")
+        moved = {"scope_id": scope_id, "build_id": pointer.build_id, "gen": generation}
+        for step in ("point_back", "mark_rolled_back", "mark_rolled_forward"):
+            connection.execute(named[step], moved)
+
+
+def delete_sources(store: Store, scope_id: int, source_ids: Sequence[str]) -> int:
+    """The generation at which these sources ended, at once and for good. Unknown ids are ignored."""
+    named = queries(store.schema, "pointer")
+    with store.connection() as connection, connection.transaction():
+        pointer = _lock(connection, store.schema, scope_id)
+        found = connection.execute(named["find_sources"], {"scope_id": scope_id, "source_ids": list(source_ids)})
+        source_pks = [row[0] for row in found]
+        if not source_pks:
+            return pointer.head_gen
+        gen = pointer.head_gen + 1
+        end_sources(connection, store.schema, source_pks, gen)
+        move_pointer(connection, store.schema, pointer, gen, published=0, deleted=len(source_pks))
+        return gen
+
+
+def end_sources(connection: psycopg.Connection, schema: str, source_pks: Sequence[int], gen: int) -> None:
+    """Ends sources as of `gen`: fence, spans, grants, status and memberships. The caller holds the scope's lock."""
+    ended = {"source_pks": list(source_pks), "gen": gen}
+    for step in ("close_deleted", "fence_sources", "forget_sources"):
+        connection.execute(queries(schema, "pointer")[step], ended)
+
+
+def fork(connection: psycopg.Connection, schema: str, pointer: Pointer, gen: int) -> None:
+    """What the pointer shows becomes the newest state again, as of `gen`."""
+    connection.execute(
+        queries(schema, "pointer")["fork"],
+        {"scope_id": pointer.scope_id, "build_id": pointer.build_id, "live_gen": pointer.live_gen, "gen": gen},
+    )
+
+
+def move_pointer(
+    connection: psycopg.Connection, schema: str, pointer: Pointer, gen: int, *, published: int, deleted: int
+) -> None:
+    """`gen` is taken, and is what readers see, unless it only deleted while the pointer stood in the past."""
+    connection.execute(
+        queries(schema, "pointer")["move_pointer"],
+        {
+            "scope_id": pointer.scope_id,
+            "build_id": pointer.build_id,
+            "gen": gen,
+            "moves": bool(published) or not pointer.is_rolled_back,
+            "kind": "publish" if published else "delete",
+            "sources": published + deleted,
+        },
+    )
+
+
+def _lock(connection: psycopg.Connection, schema: str, scope_id: int) -> Pointer:
+    named = queries(schema, "pointer")
+    row = connection.execute(named["lock_scope"], {"scope_id": scope_id}).fetchone()
+    if row is None or row[1] is None:
+        raise ValidationError(f"Scope {scope_id} has no live build: sync something into it first.")
+    head = connection.execute(named["build_head"], {"build_id": row[1]}).fetchone()
+    assert head is not None
+    return Pointer(scope_id=scope_id, head_gen=row[0], build_id=row[1], live_gen=row[2], build_head=head[0])

@@ -1,0 +1,251 @@
+"""Pages staged straight into the store, as a sync would leave them, without reading, parsing or a workflow."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, LiteralString
+
+import numpy as np
+from numpy.typing import NDArray
+from pgvector import HalfVector
+from psycopg import sql
+from psycopg.types.json import Jsonb
+
+from activities.contracts import PublishedPage
+from activities.store import Store
+from activities.store.connectors import ConnectorRow, ensure_connector
+from activities.store.lease import begin_pass
+from activities.store.publish import publish_page
+from activities.store.scopes import LiveBuild, SpaceSpec, ensure_scope
+from headwater.connectors import GrantSet
+from headwater.embedders.hashing import HashEmbedder
+from headwater.models import Scope
+
+EVERYONE = GrantSet(everyone=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """A scope with its live build, and a connector that holds the lease `fence`."""
+
+    scope: Scope
+    build: LiveBuild
+    connector: ConnectorRow
+    fence: int
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One line of a page. `texts` are its chunks; its text is these with a blank line between."""
+
+    source_id: str
+    texts: Sequence[str] = ("some text",)
+    seq: int | None = None                     # None: read after all readings before
+    base_gen: int | None = None                # None: the scope's head now
+    grants: GrantSet | None = None             # None: leave them as they are
+    title: str | None = None
+    uri: str | None = None
+    metadata: dict[str, Any] = field(default_factory=dict)
+    locators: Sequence[dict[str, Any]] = ()
+    chunk_metadata: Sequence[dict[str, Any]] | None = None
+    lineage: Sequence[str] = ()
+    sensitivity: int = 1
+    vectors: NDArray[np.float32] | None = None # None: of the hash embedder
+    missing_chunks: int = 0                    # this many of the last are not embedded yet
+    state: str | None = None                   # None: indexed, or empty without texts
+    reason: str | None = None
+    version: str | None = "v1"
+    is_read: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """A line of a page that stages nothing: unchanged or failed, a change of grants, or a deletion."""
+
+    source_id: str
+    kind: str = "upsert"
+    status: dict[str, Any] | None = None
+    grants: GrantSet | None = None
+
+
+def failed(source_id: str, state: str = "failed", reason: str = "it is broken", **more: Any) -> Noted:
+    return Noted(source_id, status={"state": state, "reason": reason, "chunks": 0, "version": "v9"}, **more)
+
+
+def unchanged(source_id: str, **more: Any) -> Noted:
+    return Noted(source_id, status={"unchanged": True, "version": "v9", "parser": "text/9"}, **more)
+
+
+def deleted(source_id: str) -> Noted:
+    return Noted(source_id, kind="delete")
+
+
+def granted(source_id: str, grants: GrantSet) -> Noted:
+    return Noted(source_id, kind="grants", grants=grants)
+
+
+def make_corpus(
+    store: Store, scope: str = "acme/library/handbook", *, connector: str = "folder-a", dimensions: int = 8
+) -> Corpus:
+    """The corpus of that name, made if it is new, with a connector that has just taken its lease."""
+    embedder = HashEmbedder(dimensions)
+    space = SpaceSpec(f"hash:{dimensions}", embedder.identity, dimensions, embedder.max_tokens, "chars/1 size=1000")
+    parsed = Scope.parse(scope)
+    build = ensure_scope(store, parsed, space)
+    row = ensure_connector(store, build.scope_id, connector, "folder", {"root": "/nowhere"}, new_rule=True)
+    lease = begin_pass(store, row.connector_id, owner=f"sync:{scope}:{connector}", run="run-1", full=False)
+    return Corpus(scope=parsed, build=build, connector=row, fence=lease.fence)
+
+
+def publish(store: Store, corpus: Corpus, *lines: Document | Noted) -> PublishedPage:
+    """The lines, staged as one page and published."""
+    return publish_page(store, stage(store, corpus, *lines), fence=corpus.fence)
+
+
+def stage(store: Store, corpus: Corpus, *lines: Document | Noted) -> int:
+    """The id of a page of these lines, ready to be published."""
+    build, connector = corpus.build, corpus.connector
+    with store.connection() as connection, connection.transaction():
+        row = connection.execute(
+            _sql(store, _PAGE),
+            {
+                "connector_id": connector.connector_id,
+                "build_id": build.build_id,
+                "fence": corpus.fence,
+                "rule_version": connector.rule_version,
+                "sequence": sql.Identifier(store.schema, "page").as_string(connection),
+            },
+        ).fetchone()
+        assert row is not None
+        page_id: int = row[0]
+        for number, line in enumerate(lines):
+            item = {"page_id": page_id, "ord": number, "source_id": line.source_id, "grants": _grants(line.grants)}
+            if isinstance(line, Noted):
+                if line.kind != "delete":
+                    connection.execute(_sql(store, _SOURCE), {"scope_id": build.scope_id, "source_id": line.source_id})
+                item |= {"kind": line.kind, "rev_id": None, "status": Jsonb(line.status) if line.status else None}
+            else:
+                status = _status(line) if line.is_read else None
+                rev_id = _stage_revision(store, connection, build, line)
+                item |= {"kind": "upsert", "rev_id": rev_id, "status": Jsonb(status) if status else None}
+            connection.execute(_sql(store, _ITEM), item)
+    return page_id
+
+
+def _stage_revision(store: Store, connection: Any, build: LiveBuild, document: Document) -> int:
+    text = "\n\n".join(document.texts)
+    starts = [sum(len(each) + 2 for each in document.texts[:index]) for index in range(len(document.texts))]
+    rev_id: int = connection.execute(
+        _sql(store, _REVISION),
+        {
+            "scope_id": build.scope_id,
+            "build_id": build.build_id,
+            "source_id": document.source_id,
+            "seq": document.seq,
+            "base_gen": document.base_gen,
+            "content_hash": hashlib.sha256(text.encode()).digest(),
+            "sensitivity": document.sensitivity,
+            "title": document.title,
+            "uri": document.uri,
+            "metadata": Jsonb(document.metadata),
+            "locators": Jsonb(list(document.locators)),
+            "text": text,
+            "n_chunks": len(document.texts),
+            "lineage": list(document.lineage),
+        },
+    ).fetchone()[0]
+    vectors = document.vectors if document.vectors is not None else _embed(build, document.texts)
+    count = len(document.texts) - document.missing_chunks
+    connection.execute(
+        _sql(store, _CHUNKS),
+        {
+            "slab": build.slab,
+            "rev_id": rev_id,
+            "scope_id": build.scope_id,
+            "starts": starts[:count],
+            "ends": [start + len(each) for start, each in zip(starts, document.texts, strict=True)][:count],
+            "vectors": [HalfVector(vector) for vector in vectors][:count],
+            "hashes": [hashlib.sha256(each.encode()).digest() for each in document.texts][:count],
+            "metadata": [Jsonb(each) for each in document.chunk_metadata or [{}] * len(document.texts)][:count],
+            "bodies": list(document.texts)[:count],
+        },
+    )
+    return rev_id
+
+
+def _embed(build: LiveBuild, texts: Sequence[str]) -> NDArray[np.float32]:
+    return HashEmbedder(build.dimensions).embed(texts)
+
+
+def _status(document: Document) -> dict[str, Any]:
+    return {
+        "state": document.state or ("indexed" if document.texts else "empty"),
+        "reason": document.reason,
+        "bytes": sum(len(text.encode()) for text in document.texts),
+        "version": document.version,
+        "raw_sha256": hashlib.sha256("".join(document.texts).encode()).hexdigest(),
+        "parser": "text/1",
+        "chunks": len(document.texts),
+    }
+
+
+def _grants(grants: GrantSet | None) -> Jsonb | None:
+    if grants is None:
+        return None
+    return Jsonb(
+        {
+            "principal_ids": list(grants.principal_ids),
+            "group_ids": list(grants.group_ids),
+            "everyone": grants.everyone,
+        }
+    )
+
+
+def _sql(store: Store, text: LiteralString) -> sql.Composed:
+    return sql.SQL(text).format(schema=sql.Identifier(store.schema))
+
+
+_PAGE: LiteralString = """
+    INSERT INTO {schema}.page (connector_id, build_id, pass_no, seq, fence, rule_version, cursor_out, is_last, is_complete, state)
+    VALUES (%(connector_id)s, %(build_id)s, 1, nextval(pg_get_serial_sequence(%(sequence)s, 'page_id')), %(fence)s,
+            %(rule_version)s, '', true, true, 'prepared')
+    RETURNING page_id
+"""
+# Listing makes the row of whatever it sees.
+_SOURCE: LiteralString = """
+    INSERT INTO {schema}.source (scope_id, source_id) VALUES (%(scope_id)s, %(source_id)s) ON CONFLICT DO NOTHING
+"""
+_ITEM: LiteralString = """
+    INSERT INTO {schema}.page_item (page_id, ord, kind, source_id, grants, status, rev_id)
+    VALUES (%(page_id)s, %(ord)s, %(kind)s, %(source_id)s, %(grants)s, %(status)s, %(rev_id)s)
+"""
+# As a sync does it: the sequence and the scope's head are taken before the content is there.
+_REVISION: LiteralString = """
+    WITH s AS (
+      INSERT INTO {schema}.source AS s (scope_id, source_id, read_seq)
+      VALUES (%(scope_id)s, %(source_id)s, coalesce(%(seq)s::bigint, 1))
+      ON CONFLICT (scope_id, source_id) DO UPDATE SET read_seq = coalesce(%(seq)s::bigint, s.read_seq + 1)
+      RETURNING source_pk, read_seq),
+    v AS (
+      INSERT INTO {schema}.document_version (scope_id, source_pk, content_hash, source_seq, sensitivity, title, uri,
+                                             metadata, locators, text)
+      SELECT %(scope_id)s, source_pk, %(content_hash)s, read_seq, %(sensitivity)s, %(title)s, %(uri)s, %(metadata)s,
+             %(locators)s, %(text)s FROM s
+      RETURNING version_id, source_pk, source_seq),
+    l AS (
+      INSERT INTO {schema}.lineage (scope_id, version_id, ord, parent_id)
+      SELECT %(scope_id)s, version_id, ord, parent FROM v, unnest(%(lineage)s::text[]) WITH ORDINALITY AS u (parent, ord))
+    INSERT INTO {schema}.revision (scope_id, build_id, source_pk, version_id, source_seq, sensitivity, is_derived,
+                                   base_gen, n_chunks)
+    SELECT %(scope_id)s, %(build_id)s, source_pk, version_id, source_seq, %(sensitivity)s,
+           cardinality(%(lineage)s::text[]) > 0,
+           coalesce(%(base_gen)s::bigint, (SELECT head_gen FROM {schema}.scope WHERE scope_id = %(scope_id)s)), %(n_chunks)s
+    FROM v
+    RETURNING rev_id
+"""
+_CHUNKS: LiteralString = """
+    INSERT INTO {schema}.chunk (slab, rev_id, chunk_no, scope_id, start_cp, end_cp, emb, input_sha256, metadata, body)
+    SELECT %(slab)s, %(rev_id)s, chunk_no, %(scope_id)s, start_cp, end_cp, emb, sha, metadata, body
+    FROM unnest(%(starts)s::int[], %(ends)s::int[], %(vectors)s::halfvec[], %(hashes)s::bytea[], %(metadata)s::jsonb[],
+                %(bodies)s::text[]) WITH ORDINALITY AS u (start_cp, end_cp, emb, sha, metadata, body, chunk_no)
+"""
