@@ -9,11 +9,15 @@ from pathlib import Path
 import psycopg
 import pytest
 from psycopg import sql
+from temporalio.client import Client
+from temporalio.contrib.pydantic import pydantic_data_converter
 
 from activities.store import migrate
 from workers.guard.account import can_reach, server_account
-from workers.guard.binaries import copy_postgres, postgres_programs
+from workers.guard.binaries import TEMPORAL_IS_MISSING, copy_postgres, postgres_programs, temporal_program
+from workers.guard.home import Home
 from workers.guard.postgres import Postgres
+from workers.guard.temporal import TemporalServer
 
 # Nothing a test writes has to survive the machine.
 _FAST = ("fsync=off", "full_page_writes=off", "synchronous_commit=off", "max_connections=200")
@@ -60,6 +64,27 @@ def database(postgres: str, template_db: str) -> Iterator[str]:
             yield _address(postgres, name)
         finally:
             admin.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+
+
+@pytest.fixture(scope="session")
+def temporal_server() -> Iterator[str]:
+    """The address of a real dev server, as the embedded default starts it."""
+    program = temporal_program()
+    assert program is not None, TEMPORAL_IS_MISSING
+    folder = Path(tempfile.mkdtemp(prefix="headwater-tests-"))
+    server = TemporalServer(program, Home(folder))
+    try:
+        server.start()
+        yield server.address
+    finally:
+        server.stop()
+        shutil.rmtree(folder)
+
+
+@pytest.fixture
+async def temporal_client(temporal_server: str) -> Client:
+    """A client that speaks the project's payloads."""
+    return await Client.connect(temporal_server, data_converter=pydantic_data_converter)
 
 
 _numbers = itertools.count(1)

@@ -17,7 +17,7 @@ from typing import Protocol
 from workers.guard.addresses import database_url, reader_url
 from workers.guard.binaries import TEMPORAL_IS_MISSING, PostgresPrograms
 from workers.guard.errors import ServiceError, from_os_error
-from workers.guard.home import Home, open_lock, write_private
+from workers.guard.home import Home, open_lock, read_json, write_private
 from workers.guard.place import place_of
 from workers.guard.postgres import Postgres
 from workers.guard.temporal import TemporalServer
@@ -109,14 +109,20 @@ class Guard:
         self._password = self._home.password.read_text("utf-8")
         postgres.initialise(self._password)
         self._postgres = postgres
+        postgres.port = self._former_ports().get("postgres", 0)
         postgres.start()
 
     def _start_temporal(self) -> None:
         if self._temporal_program is None:
             raise ServiceError(TEMPORAL_IS_MISSING)
         temporal = TemporalServer(self._temporal_program, self._home)
+        ports = self._former_ports()
+        temporal.port, temporal.ui_port = ports.get("temporal", 0), ports.get("temporal_ui", 0)
         temporal.start()
         self._temporal = temporal
+
+    def _former_ports(self) -> dict[str, int]:
+        return read_json(self._home.ports) or {}
 
     def _publish(self) -> None:
         """Writes the addresses for hosts, and for commands the last answer and what ails the servers."""
@@ -134,6 +140,10 @@ class Guard:
             "trouble": " ".join(self._trouble.values()),
         }
         write_private(self._home.condition, json.dumps(condition))
+        ports = {"postgres": self._postgres.port}
+        if self._temporal:
+            ports |= {"temporal": self._temporal.port, "temporal_ui": self._temporal.ui_port}
+        write_private(self._home.ports, json.dumps(self._former_ports() | ports))
         write_private(self._home.services, json.dumps(services, indent=2) + "\n")
 
     def _answer_requests(self, tickets: list[str]) -> None:

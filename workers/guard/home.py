@@ -34,6 +34,11 @@ class Home:
         return self.path / "guard.json"
 
     @property
+    def ports(self) -> Path:
+        """The ports of the last time, which are asked for again: addresses that a host has noted stay right."""
+        return self.path / "ports.json"
+
+    @property
     def requests(self) -> Path:
         """The pipe on which a command asks the guard for Temporal."""
         return self.path / "guard.requests"

@@ -66,9 +66,12 @@ class TemporalServer:
             self._process.send_signal(signal.SIGTERM)
 
     def stop(self) -> None:
-        """Asks, and returns when the server is gone."""
+        """Asks, and returns when the server is gone and another may take the file."""
         if self._process is not None:
             processes.stop(self._process, [(signal.SIGTERM, 10.0)])
+        if self._lock_held is not None:
+            os.close(self._lock_held)
+            self._lock_held = None
 
     def is_running(self) -> bool:
         return self._process is not None and self._process.poll() is None
@@ -97,6 +100,7 @@ class TemporalServer:
 
     def _started(self, lock: int) -> bool:
         """Whether the server came up; False when it ended at once, as it does when a port was taken meanwhile."""
+        os.truncate(lock, 0)  # never a number that another process may have by now
         self._process = processes.start(
             [
                 self._program, "server", "start-dev", "--ip", LOOPBACK,
@@ -114,7 +118,6 @@ class TemporalServer:
             cwd=self._home.path,
             keep_open=[lock],
         )  # fmt: skip
-        os.truncate(lock, 0)
         os.pwrite(lock, str(self._process.pid).encode(), 0)
         deadline = time.monotonic() + _START_PATIENCE_S
         while self.is_running():
@@ -128,18 +131,9 @@ class TemporalServer:
 
     def _keeps_a_week(self) -> bool:
         """Sets how long finished workflows are kept; succeeds only when the namespace is being served."""
-        command: list[str | Path] = [
-            self._program,
-            "operator",
-            "namespace",
-            "update",
-            "-n",
-            _NAMESPACE,
-            "--retention",
-            _RETENTION,
-        ]
+        update = ("operator", "namespace", "update", "-n", _NAMESPACE, "--retention", _RETENTION)
         done = subprocess.run(
-            [*command, "--address", self.address],
+            [self._program, *update, "--address", self.address],
             capture_output=True,
             check=False,
             cwd="/",
