@@ -1,0 +1,104 @@
+"""Which parser reads a document: what its first bytes say comes first, then the media type, then the name."""
+
+import codecs
+import re
+from typing import Final, Literal
+
+ParserName = Literal["text", "markdown", "html", "pdf"]
+
+_BY_EXTENSION: Final[dict[str, ParserName]] = {
+    "": "text", "txt": "text", "text": "text", "log": "text", "rst": "text", "adoc": "text", "org": "text",
+    "csv": "text", "tsv": "text",
+    "md": "markdown", "markdown": "markdown", "mdown": "markdown", "mkd": "markdown", "mdx": "markdown",
+    "html": "html", "htm": "html", "xhtml": "html",
+    "pdf": "pdf",
+}
+_BY_MEDIA_TYPE: Final[dict[str, ParserName]] = {
+    "text/plain": "text",
+    "text/markdown": "markdown", "text/x-markdown": "markdown",
+    "text/html": "html", "application/xhtml+xml": "html",
+    "application/pdf": "pdf",
+}
+# Formats whose bytes may well be valid text, but whose bytes are not what their readers see.
+_NOT_TEXT: Final = re.compile(
+    r"docx|docm|doc|xlsx|xlsm|xls|pptx|pptm|ppt|od[tsp]|fod[tsp]|rtf|epub|mobi|fb2|pages|numbers|key"
+    r"|eml|mbox|mht|mhtml|msg|ics|vcf|xml|xsl|xsd|svg|rss|atom|plist|ps|eps|ipynb"
+)
+_MAGIC: Final = (
+    (b"PK\x03\x04", "a ZIP archive or an office document"),
+    (b"PK\x05\x06", "a ZIP archive"),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an office document of the old or of an encrypted kind"),
+    (b"{\\rtf", "a rich text document"),
+)
+_BOMS: Final = (codecs.BOM_UTF8, codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_PDF_AT_START: Final = re.compile(rb"(?:\xef\xbb\xbf)?\s*%PDF-")
+_HTML_AT_START: Final = re.compile(
+    rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html)\b", re.IGNORECASE | re.DOTALL
+)
+# What text hardly holds: control characters other than tab, line ends, form feed and escape.
+_CONTROLS: Final = bytes(set(range(32)) - {9, 10, 11, 12, 13, 27})
+
+
+def detect(name: str, data: bytes, media_type: str | None) -> ParserName | None:
+    """The name of the parser that reads this document, or ``None`` if none does."""
+    chosen = _choose(name, data, media_type)
+    return chosen if isinstance(chosen, str) else None
+
+
+def refusal(name: str, data: bytes, media_type: str | None) -> str:
+    """Why `detect` found no parser: one sentence, without a word of the document."""
+    chosen = _choose(name, data, media_type)
+    return f"It is {chosen.what}, which no parser reads." if isinstance(chosen, _Refused) else ""
+
+
+def charset_of(media_type: str | None) -> str | None:
+    """The ``charset`` that a media type such as ``text/html; charset=koi8-r`` names."""
+    found = re.search(r";\s*charset\s*=\s*[\"']?([\w.:-]+)", media_type or "", re.IGNORECASE)
+    return found[1] if found else None
+
+
+class _Refused:
+    def __init__(self, what: str) -> None:
+        self.what = what
+
+
+def _choose(name: str, data: bytes, media_type: str | None) -> ParserName | _Refused:
+    head = data[:8192]
+    for magic, what in _MAGIC:
+        if head.startswith(magic):
+            return _Refused(what)
+    extension = name.rpartition("/")[2].rpartition(".")[2].lower() if "." in name.rpartition("/")[2][1:] else ""
+    declared = _BY_MEDIA_TYPE.get((media_type or "").partition(";")[0].strip().lower())
+    named = declared or _BY_EXTENSION.get(extension)
+    if declared == "text" and (by_extension := _BY_EXTENSION.get(extension)) not in (None, "pdf"):
+        named = by_extension                    # servers call Markdown text/plain
+    # The header may stand anywhere in the first 1024 bytes; an article about PDF holds it there too, but says what it is.
+    if _PDF_AT_START.match(head) or named == "pdf" or (named is None and b"%PDF-" in head[:1024]):
+        return "pdf"
+    if declared is None and _NOT_TEXT.fullmatch(extension):
+        return _Refused(f"a document of the kind .{extension}")
+    if _is_binary(head):
+        return _Refused("binary data")
+    if named is None and not _is_unicode(head):
+        return _Refused("neither Unicode text nor of a known kind")
+    if named is None or (named == "text" and not extension):
+        return "html" if _HTML_AT_START.match(head) else "text"
+    return named
+
+
+def _is_binary(head: bytes) -> bool:
+    """Whether more than a stray few of the bytes are control characters. UTF-16 without a BOM counts as binary."""
+    if head.startswith(_BOMS):
+        return False
+    controls = len(head) - len(head.translate(None, _CONTROLS))
+    return controls > 4 and controls * 20 > len(head)
+
+
+def _is_unicode(head: bytes) -> bool:
+    if head.startswith(_BOMS):
+        return True
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(head)        # a character cut by the end of the head is no error
+    except UnicodeDecodeError:
+        return False
+    return b"\0" not in head
