@@ -1,0 +1,183 @@
+"""The operator's view: corpora, the states of their sources, one source. Ids, counts and names, never text."""
+
+from datetime import UTC, datetime
+from typing import Any, Final, TypedDict
+
+import psycopg
+from psycopg.rows import dict_row
+
+from activities.store.database import Store
+from activities.store.sql import queries
+from headwater.errors import LimitError
+from headwater.ids import chunk_id
+from headwater.models import Scope
+
+MAX_LIMIT: Final = 1000
+
+
+class ConnectorStatus(TypedDict):
+    name: str
+    kind: str
+    last_sync_at: str | None
+    error: str | None
+
+
+class SpaceStatus(TypedDict):
+    embedder: str
+    identity: str
+    dimensions: int
+    max_tokens: int
+    chunker: str
+
+
+class CorpusStatus(TypedDict):
+    corpus: str
+    generation: int
+    live_build: int
+    pinned: bool
+    space: SpaceStatus
+    sources: int
+    chunks: int
+    by_state: dict[str, int]
+    connectors: list[ConnectorStatus]
+
+
+class SourceStatus(TypedDict):
+    source_id: str
+    state: str
+    freshness: str
+    reason: str | None
+    chunks: int
+    bytes: int
+    revision: int | None
+    updated_at: str
+
+
+class SourcePage(TypedDict):
+    sources: list[SourceStatus]
+    next_cursor: str | None
+
+
+class GrantStatus(TypedDict):
+    principal_ids: list[str]
+    group_ids: list[str]
+    everyone: bool
+    expiring: list[dict[str, str]]
+
+
+class ChunkStatus(TypedDict):
+    chunk_id: str
+    start: int
+    end: int
+
+
+class SourceDetail(SourceStatus):
+    owner: str | None
+    access_version: int
+    grants: GrantStatus
+    offsets: list[ChunkStatus]
+    lineage: list[str]
+
+
+def corpora(store: Store, scope: Scope | None = None) -> list[CorpusStatus]:
+    """Every corpus, or the one asked for; in the JSON of `headwater status`."""
+    key = scope.model_dump() if scope else {"tenant_id": None, "resource_id": None, "corpus_id": None}
+    with store.connection() as connection, connection.cursor(row_factory=dict_row) as cursor:
+        rows = cursor.execute(queries(store.schema, "status")["corpora"], key).fetchall()
+    return [_corpus(row) for row in rows]
+
+
+def sources(
+    store: Store, scope: Scope, *, state: str | None = None, limit: int = 50, cursor: str | None = None
+) -> SourcePage:
+    """The sources of a corpus in the order of their ids, after `cursor`; `next_cursor` is None at the end."""
+    if not 1 <= limit <= MAX_LIMIT:
+        raise LimitError(f"A page of sources has 1 to {MAX_LIMIT} of them, not {limit}: ask for the next one instead.")
+    key = scope.model_dump() | {"state": state, "cursor": cursor or "", "limit": limit + 1}
+    with store.connection() as connection, connection.cursor(row_factory=dict_row) as rows:
+        found = rows.execute(queries(store.schema, "status")["sources"], key).fetchall()
+    page = [_source(row) for row in found[:limit]]
+    return {"sources": page, "next_cursor": page[-1]["source_id"] if len(found) > limit else None}
+
+
+def source(store: Store, scope: Scope, source_id: str) -> SourceDetail | None:
+    """Everything about one source but its text; None if the corpus does not hold it."""
+    named = queries(store.schema, "status")
+    with store.connection() as connection, connection.transaction(), connection.cursor(row_factory=dict_row) as cursor:
+        row = cursor.execute(named["source"], scope.model_dump() | {"source_id": source_id}).fetchone()
+        if row is None:
+            return None
+        chunks = connection.execute(named["offsets"], {"slab": row["slab"], "rev_id": row["rev_id"]}).fetchall()
+        parents = connection.execute(named["lineage"], {"version_id": row["version_id"]}).fetchall()
+        return {
+            **_source(row),
+            "owner": row["owner"],
+            "access_version": row["access_version"],
+            "grants": _grants(connection, named["grantees"], row),
+            "offsets": [
+                {"chunk_id": chunk_id(source_id, number), "start": start, "end": end} for number, start, end in chunks
+            ],
+            "lineage": [parent for (parent,) in parents],
+        }
+
+
+def _corpus(row: dict[str, Any]) -> CorpusStatus:
+    return {
+        "corpus": row["corpus"],
+        "generation": row["generation"],
+        "live_build": row["live_build"],
+        "pinned": False,
+        "space": {
+            "embedder": row["embedder_spec"],
+            "identity": row["embedder_identity"],
+            "dimensions": row["dimensions"],
+            "max_tokens": row["max_tokens"],
+            "chunker": row["chunker"],
+        },
+        "sources": row["sources"],
+        "chunks": row["chunks"],
+        "by_state": row["by_state"],
+        "connectors": [_connector(each) for each in row["connectors"]],
+    }
+
+
+def _connector(row: dict[str, Any]) -> ConnectorStatus:
+    last = row["last_sync_at"]
+    return {
+        "name": row["name"],
+        "kind": row["kind"],
+        "last_sync_at": None if last is None else _at(datetime.fromisoformat(last)),
+        "error": row["error"],
+    }
+
+
+def _source(row: dict[str, Any]) -> SourceStatus:
+    return {
+        "source_id": row["source_id"],
+        "state": row["state"],
+        "freshness": row["freshness"],
+        "reason": row["reason"],
+        "chunks": row["chunks"],
+        "bytes": row["bytes"],
+        "revision": row["revision"],
+        "updated_at": _at(row["updated_at"]),
+    }
+
+
+def _grants(connection: psycopg.Connection, query: bytes, row: dict[str, Any]) -> GrantStatus:
+    granted = connection.execute(query, {"grants": row["grants"], "source_pk": row["source_pk"]}).fetchall()
+    lasting = [(kind, name) for kind, name, expires_at in granted if expires_at is None]
+    return {
+        "principal_ids": [name for kind, name in lasting if kind == "principal"],
+        "group_ids": [name for kind, name in lasting if kind == "group"],
+        "everyone": ("everyone", "") in lasting,
+        "expiring": [
+            {f"{kind}_id" if name else kind: name or "true", "expires_at": _at(expires_at)}
+            for kind, name, expires_at in granted
+            if expires_at is not None
+        ],
+    }
+
+
+def _at(value: datetime) -> str:
+    return value.astimezone(UTC).isoformat(timespec="seconds")
