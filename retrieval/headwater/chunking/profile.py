@@ -120,12 +120,15 @@ def _readable(
 ) -> Iterator[tuple[int, int]]:
     """The same passages, those of more than ``max_tokens`` in pieces; between pieces only whitespace is left out."""
     for start, end in found:
-        ends = token_ends(text[start:end])
-        while len(ends) > max_tokens:
-            cut = _last_fit(text, start, start + ends[max_tokens - 1], separators, max_tokens, token_ends)
-            yield start, trimmed_end(text, start, cut)
-            start = end - len(text[cut:end].lstrip())
-            ends = token_ends(text[start:end])
+        while len(ends := token_ends(text[start:end])) > max_tokens:
+            counted_from, passed = start, 0
+            # The tokens of the whole serve for all its pieces: counting the rest anew after each would be quadratic.
+            while len(ends) - passed > max_tokens:
+                ceiling = counted_from + ends[passed + max_tokens - 1]
+                cut = _last_fit(text, start, ceiling, separators, max_tokens, token_ends)
+                yield start, trimmed_end(text, start, cut)
+                start = end - len(text[cut:end].lstrip())
+                passed = bisect_right(ends, start - counted_from)
         yield start, end
 
 
@@ -144,7 +147,7 @@ def _last_fit(
         if cut is None:
             cut = max((at for sep in separators if (at := sep.last_cut(text, start + 1, ceiling))), default=ceiling)
         end = trimmed_end(text, start, cut)
-        # A piece that ends inside a word can have other tokens, and more, than the same characters had in the whole.
+        # A piece that begins or ends inside a word can have other tokens, and more, than the same characters had in the whole.
         ends = token_ends(text[start:end])
         if len(ends) <= max_tokens:
             return cut
