@@ -1,0 +1,96 @@
+"""`headwater --help` is the reference: everything in it is described, and nothing else is accepted."""
+
+from collections.abc import Iterator
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from workers.cli.app import headwater, run
+from workers.cli.worker import ROLES
+from workers.worker import ROLES as SERVED_ROLES
+
+
+def _commands(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[str, click.Command]]:
+    for name, command in group.commands.items():
+        yield " ".join((*path, name)), command
+        if isinstance(command, click.Group):
+            yield from _commands(command, (*path, name))
+
+
+COMMANDS = dict(_commands(headwater))
+
+
+def test_these_are_the_commands() -> None:
+    assert sorted(name for name, command in COMMANDS.items() if not isinstance(command, click.Group)) == [
+        "config",
+        "doctor",
+        "migrate",
+        "search",
+        "source show",
+        "status",
+        "sync folder",
+        "up",
+        "worker",
+    ]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_says_what_it_does(name: str) -> None:
+    command = COMMANDS[name]
+    assert command.help
+    assert command.short_help
+    for parameter in command.params:
+        if isinstance(parameter, click.Option):
+            assert parameter.help, f"{name} {parameter.opts[0]}"
+        else:
+            # An argument has no help of its own: the text names it.
+            assert (parameter.metavar or "?") in command.help
+
+
+@pytest.mark.parametrize("parameter", headwater.params, ids=lambda parameter: parameter.opts[0])
+def test_a_general_option_says_what_it_does(parameter: click.Parameter) -> None:
+    assert isinstance(parameter, click.Option)
+    assert parameter.help
+
+
+@pytest.mark.parametrize("name", ["search", "status", "source show", "sync folder", "doctor", "config", "migrate"])
+def test_a_command_that_reads_or_syncs_takes_json(name: str) -> None:
+    assert "--json" in [option for parameter in COMMANDS[name].params for option in parameter.opts]
+
+
+@pytest.mark.parametrize("option", ["--lexical", "--rerank", "--filter", "--generation", "--exact"])
+def test_what_is_not_built_is_not_accepted(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["search", "q", "--corpus", "t/r/c", "--as", "a", option, "1"]) == 2
+    assert f"No such option '{option}'" in capsys.readouterr().err
+
+
+def test_the_help_lists_every_command() -> None:
+    shown = CliRunner().invoke(headwater, ["--help"]).output
+    for name in headwater.commands:
+        assert f"\n  {name} " in shown
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_shells_can_complete_it(shell: str) -> None:
+    shown = CliRunner().invoke(
+        headwater,
+        prog_name="headwater",
+        env={"_HEADWATER_COMPLETE": f"{shell}_source"},
+        complete_var="_HEADWATER_COMPLETE",
+    )
+    assert "_HEADWATER_COMPLETE" in shown.output
+
+
+def test_the_roles_are_those_of_the_worker() -> None:
+    assert ROLES == SERVED_ROLES
+
+
+@pytest.mark.parametrize("arguments", [[], ["sync"], ["source"]])
+def test_without_a_command_the_help_is_shown_as_wrong_usage(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(arguments) == 2
+    shown = capsys.readouterr()
+    assert "Usage: headwater" in shown.err
+    assert shown.out == ""

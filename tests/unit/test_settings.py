@@ -1,0 +1,126 @@
+"""What the environment may say, and what is said about the rest."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from activities.store.sql import check_schema
+from headwater.chunking.profile import ChunkingProfile
+from headwater.errors import HeadwaterError
+from workers.settings import Settings, SettingsError, load_settings, unknown_variables, variable_of
+
+
+@pytest.fixture(autouse=True)
+def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    for field in Settings.model_fields:
+        monkeypatch.delenv(variable_of(field), raising=False)
+
+
+def test_without_an_environment_everything_has_a_default() -> None:
+    settings = load_settings()
+    assert settings.home == Path.home() / ".headwater"
+    assert settings.database_url is None
+    assert (settings.schema_name, settings.embedder, settings.log_format) == ("headwater", "onnx:minilm", "console")
+    assert (settings.chunk_size, settings.chunk_overlap) == (1000, 100)
+    assert settings.max_document_bytes == 32 * 1024 * 1024
+    assert settings.tenants == ()
+    assert not any(settings.is_given(field) for field in Settings.model_fields)
+
+
+def test_the_environment_sets_each_of_them(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    given = {
+        "DATABASE_URL": "postgresql://u:p@localhost/db",
+        "HOME": str(tmp_path),
+        "SCHEMA": 'Ä "b" %',
+        "EMBEDDER": "hash:64",
+        "CHUNK_SIZE": "500",
+        "CHUNK_OVERLAP": "0",
+        "MAX_DOCUMENT_BYTES": "10MiB",
+        "TENANTS": "a, b",
+        "LOG_FORMAT": "json",
+    }
+    for name, value in given.items():
+        monkeypatch.setenv(f"HEADWATER_{name}", value)
+    settings = load_settings()
+    assert settings.home == tmp_path
+    assert settings.schema_name == 'Ä "b" %'
+    assert settings.max_document_bytes == 10 * 1024 * 1024
+    assert settings.tenants == ("a", "b")
+    assert all(settings.is_given(field) for field in Settings.model_fields)
+
+
+def test_an_empty_variable_is_as_good_as_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEADWATER_DATABASE_URL", "")
+    assert not load_settings().uses_configured_services
+
+
+def test_a_relative_home_is_made_absolute(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HEADWATER_HOME", "here")
+    assert load_settings().home == tmp_path / "here"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("DATABASE_URL", "mysql://u:hidden@h/db"),
+        ("HOME", "~nobody-has-this-name/x"),
+        ("SCHEMA", "pg_mine"),
+        ("SCHEMA", "s" * 57),
+        ("CHUNK_SIZE", "hidden"),
+        ("CHUNK_SIZE", "16385"),
+        ("CHUNK_OVERLAP", "-1"),
+        ("CHUNK_OVERLAP", "1000"),
+        ("MAX_DOCUMENT_BYTES", "0"),
+        ("TENANTS", "a,b/c"),
+        ("LOG_FORMAT", "hidden"),
+    ],
+)
+def test_a_wrong_value_is_one_sentence_with_the_variable(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    monkeypatch.setenv(f"HEADWATER_{name}", value)
+    with pytest.raises(SettingsError) as raised:
+        load_settings()
+    sentence = str(raised.value)
+    assert sentence.startswith(f"HEADWATER_{name} ")
+    assert "\n" not in sentence
+    assert "hidden" not in sentence
+    # Neither the message nor what it was raised from may show a password.
+    assert raised.value.__cause__ is None
+
+
+def test_every_setting_is_described() -> None:
+    assert all(field.description for field in Settings.model_fields.values())
+
+
+@pytest.mark.parametrize("schema", ["pg_x", "s" * 56, "s" * 57, "ü" * 28, "ü" * 29, 'a "b" %'])
+def test_the_store_takes_the_schemas_that_the_settings_take(monkeypatch: pytest.MonkeyPatch, schema: str) -> None:
+    monkeypatch.setenv("HEADWATER_SCHEMA", schema)
+    assert _is_taken(lambda: load_settings()) == _is_taken(lambda: check_schema(schema))
+
+
+@pytest.mark.parametrize(("size", "overlap"), [(1, 0), (16_384, 4_096), (16_385, 0), (5_000, 4_097), (10, 10)])
+def test_the_chunker_takes_the_sizes_that_the_settings_take(
+    monkeypatch: pytest.MonkeyPatch, size: int, overlap: int
+) -> None:
+    monkeypatch.setenv("HEADWATER_CHUNK_SIZE", str(size))
+    monkeypatch.setenv("HEADWATER_CHUNK_OVERLAP", str(overlap))
+    assert _is_taken(lambda: load_settings()) == _is_taken(lambda: ChunkingProfile(size, overlap))
+
+
+def test_a_misspelt_variable_is_named_with_the_one_that_was_meant() -> None:
+    environ = {"HEADWATER_EMBEDER": "x", "HEADWATER_FROBNICATE": "x", "HEADWATER_TEST_DATA": "x", "HEADWATER_HOME": "x"}
+    assert unknown_variables(environ) == [
+        "HEADWATER_EMBEDER is not a setting; HEADWATER_EMBEDDER is.",
+        "HEADWATER_FROBNICATE is not a setting.",
+    ]
+
+
+def _is_taken(make: Callable[[], object]) -> bool:
+    try:
+        make()
+    except HeadwaterError:
+        return False
+    return True

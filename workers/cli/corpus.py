@@ -1,0 +1,41 @@
+"""The corpus a sync writes to: made with the configured embedder, afterwards always continued with its own."""
+
+from typing import TYPE_CHECKING
+
+from headwater.models import Scope
+from workers.settings import Settings, variable_of
+
+if TYPE_CHECKING:
+    from activities.store import Store
+    from activities.store.scopes import LiveBuild
+
+
+def ensure_corpus(store: "Store", scope: Scope, settings: Settings) -> "LiveBuild":
+    """The live build of ``scope``. A new corpus gets the configured embedder and chunk sizes; an old one keeps its own."""
+    from activities.store.scopes import SpaceSpec, ensure_scope, live_build
+    from headwater.chunking.profile import ChunkingProfile
+    from headwater.embedders import resolve_embedder
+
+    build = live_build(store, scope)
+    if build is not None:
+        return build
+    embedder = resolve_embedder(settings.embedder)
+    profile = ChunkingProfile.for_embedder(embedder, size=settings.chunk_size, overlap=settings.chunk_overlap)
+    space = SpaceSpec(
+        embedder_spec=settings.embedder,
+        embedder_identity=embedder.identity,
+        dimensions=embedder.dimensions,
+        max_tokens=embedder.max_tokens,
+        chunker=profile.fingerprint,
+    )
+    return ensure_scope(store, scope, space)
+
+
+def embedder_note(build: "LiveBuild", scope: Scope, settings: Settings) -> str | None:
+    """What to tell somebody who configured another embedder than the corpus was built with."""
+    if not settings.is_given("embedder") or settings.embedder == build.embedder_spec:
+        return None
+    return (
+        f"Corpus {scope} goes on with its own embedder {build.embedder_spec}, not {settings.embedder} of "
+        f"{variable_of('embedder')}: to use that one, sync the documents into a new corpus."
+    )

@@ -1,0 +1,127 @@
+"""How a running sync is shown: a bar on a terminal, a line now and then elsewhere, nothing beside JSON."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from types import TracebackType
+from typing import Final, Protocol, Self
+
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from workers.cli.console import Output
+
+BAR_EVERY_S: Final = 0.3
+LINE_EVERY_S: Final = 5.0
+
+
+class Counts(Protocol):
+    """What the store counts of a pass: `activities.store.staging.Progress`."""
+
+    @property
+    def step(self) -> str: ...
+    @property
+    def listed(self) -> int: ...
+    @property
+    def skipped(self) -> int: ...
+    @property
+    def published(self) -> int: ...
+    @property
+    def chunks(self) -> int: ...
+    @property
+    def embedded(self) -> int: ...
+
+
+class Display(Protocol):
+    """Something that shows counts until it is left."""
+
+    every_s: float
+
+    def show(self, counts: Counts) -> None: ...
+
+
+def display_for(output: Output, *, quiet: bool) -> AbstractContextManager[Display | None]:
+    """The right way to show progress on these streams."""
+    if quiet:
+        return nullcontext(None)
+    return Bar(output) if output.is_interactive else Lines(output)
+
+
+async def follow(display: Display, read: Callable[[], Counts]) -> None:
+    """Show what ``read`` counts, again and again until cancelled. A store that is away for a moment is no reason to end."""
+    from headwater.errors import HeadwaterError
+
+    while True:
+        try:
+            display.show(await asyncio.to_thread(read))
+        except HeadwaterError:
+            pass
+        await asyncio.sleep(display.every_s)
+
+
+class Bar:
+    """Documents on the bar, chunks beside it."""
+
+    every_s = BAR_EVERY_S
+
+    def __init__(self, output: Output) -> None:
+        self._progress = Progress(
+            SpinnerColumn(),
+            TextColumn("{task.description:<10}"),
+            BarColumn(bar_width=30),
+            TextColumn("{task.fields[counts]}"),
+            TimeElapsedColumn(),
+            console=output.err,
+            transient=True,
+        )
+        self._task = self._progress.add_task("starting", total=None, counts="")
+
+    def __enter__(self) -> Self:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self, _type: type[BaseException] | None, _error: BaseException | None, _tb: TracebackType | None
+    ) -> None:
+        self._progress.stop()
+
+    def show(self, counts: Counts) -> None:
+        self._progress.update(
+            self._task,
+            description=counts.step,
+            total=counts.listed or None,
+            completed=done(counts),
+            counts=sentence(counts),
+        )
+
+
+class Lines:
+    """One line when something has changed, for logs and pipes."""
+
+    every_s = LINE_EVERY_S
+
+    def __init__(self, output: Output) -> None:
+        self._output = output
+        self._last = ""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, _type: type[BaseException] | None, _error: BaseException | None, _tb: TracebackType | None
+    ) -> None:
+        return
+
+    def show(self, counts: Counts) -> None:
+        line = f"{counts.step}: {sentence(counts)}"
+        if line != self._last:
+            self._output.note(line)
+            self._last = line
+
+
+def done(counts: Counts) -> int:
+    """Documents that need nothing more: the unchanged and the published."""
+    return min(counts.listed, counts.skipped + counts.published)
+
+
+def sentence(counts: Counts) -> str:
+    return f"{done(counts):,} of {counts.listed:,} documents, {counts.embedded:,} of {counts.chunks:,} chunks"

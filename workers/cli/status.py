@@ -1,0 +1,121 @@
+"""`headwater status`: the corpora, or the documents of one."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import click
+from rich.table import Table
+
+from headwater.models import Scope
+from workers.cli.console import Output, plain
+from workers.cli.context import Invocation, pass_invocation
+from workers.cli.errors import WrongUsage, arguments
+from workers.cli.services import open_services
+
+STATES: Final = (
+    "pending",
+    "indexed",
+    "partial",
+    "empty",
+    "no_text",
+    "encrypted",
+    "too_large",
+    "unsupported",
+    "denied",
+    "failed",
+    "quarantined",
+)
+LIMIT_MAX: Final = 1_000
+
+
+@click.command("status", short_help="Show the corpora, or the documents of one.")
+@click.option("--corpus", metavar="T/R/C", help="Show this corpus and its documents.")
+@click.option("--state", type=click.Choice(STATES), help="Only documents in this state; with --corpus.")
+@click.option(
+    "--limit",
+    type=click.IntRange(1, LIMIT_MAX),
+    default=50,
+    show_default=True,
+    metavar="N",
+    help="How many documents; with --corpus.",
+)
+@click.option("--cursor", metavar="C", help="Go on after the page that ended with this cursor; with --corpus.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@pass_invocation
+def status_command(
+    invocation: Invocation, *, corpus: str | None, state: str | None, limit: int, cursor: str | None, as_json: bool
+) -> None:
+    """Show every corpus, or with --corpus one of them and its documents: their states, reasons and freshness."""
+    if corpus is None and (state is not None or cursor is not None):
+        raise WrongUsage("--state and --cursor choose among the documents of one corpus: give --corpus too.")
+    with arguments():
+        scope = Scope.parse(corpus) if corpus is not None else None
+    invocation.start_logging()
+    document = _read(invocation, scope, state, limit, cursor)
+    if scope is not None and not document["corpora"]:
+        invocation.output.note(f"Corpus {scope} does not exist: `headwater status` lists those that do.")
+    if as_json:
+        invocation.output.json(document)
+    else:
+        show(invocation.output, document)
+
+
+def _read(
+    invocation: Invocation, scope: Scope | None, state: str | None, limit: int, cursor: str | None
+) -> dict[str, Any]:
+    """The document that ``--json`` prints."""
+    from activities.store import Store, status
+
+    with (
+        open_services(invocation, temporal=False) as services,
+        Store.open(services.database_url, schema=services.schema, max_size=1) as store,
+    ):
+        document: dict[str, Any] = {"corpora": status.corpora(store, scope)}
+        if scope is not None:
+            document |= status.sources(store, scope, state=state, limit=limit, cursor=cursor)
+        return document
+
+
+def show(output: Output, document: Mapping[str, Any]) -> None:
+    """The document of ``--json`` for a person."""
+    corpora: Sequence[Mapping[str, Any]] = document["corpora"]
+    if corpora:
+        output.out.print(_corpora(corpora))
+        for corpus in corpora:
+            for connector in corpus["connectors"]:
+                synced = f"last synced {connector['last_sync_at']}" if connector["last_sync_at"] else "never synced"
+                error = f"; {connector['error']}" if connector["error"] else ""
+                output.line(f"{corpus['corpus']}: connector {connector['name']} ({connector['kind']}), {synced}{error}")
+    elif "sources" not in document:
+        output.line("No corpus yet: `headwater sync folder PATH --corpus T/R/C --grant everyone` makes one.")
+    if document.get("sources"):
+        output.out.print()
+        output.out.print(_sources(document["sources"]))
+    if document.get("next_cursor"):
+        output.note(f"There are more: --cursor {document['next_cursor']}")
+
+
+def _corpora(corpora: Sequence[Mapping[str, Any]]) -> Table:
+    table = _table("corpus", "generation", "documents", "chunks", "states", "embedder")
+    for corpus in corpora:
+        states = ", ".join(f"{count:,} {state}" for state, count in corpus["by_state"].items())
+        numbers = (f"{corpus[key]:,}" for key in ("generation", "sources", "chunks"))
+        table.add_row(*map(plain, (corpus["corpus"], *numbers, states, corpus["space"]["embedder"])))
+    return table
+
+
+def _sources(sources: Sequence[Mapping[str, Any]]) -> Table:
+    table = _table("document", "state", "freshness", "chunks", "bytes", "revision", "reason")
+    for source in sources:
+        numbers = (f"{source[key] or 0:,}" for key in ("chunks", "bytes", "revision"))
+        shown = (source["source_id"], source["state"], source["freshness"], *numbers, source["reason"])
+        table.add_row(*map(plain, shown))
+    return table
+
+
+def _table(*headings: str) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in headings:
+        is_number = heading in ("generation", "documents", "chunks", "bytes", "revision")
+        table.add_column(heading, overflow="fold", justify="right" if is_number else "left")
+    return table

@@ -1,0 +1,157 @@
+"""What can be configured, read once at start: the only place that reads ``HEADWATER_…`` variables."""
+
+import difflib
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal
+
+import pydantic
+from pydantic import AfterValidator, BeforeValidator, ByteSize, Field, SecretStr, field_validator, model_validator
+from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
+
+from headwater.errors import HeadwaterError, ValidationError
+from headwater.ids import check_scope_part
+
+PREFIX: Final = "HEADWATER_"
+# The role names `<schema>_reader` and `<schema>_host` must fit PostgreSQL's 63 bytes too.
+SCHEMA_MAX_BYTES: Final = 63 - len("_reader")
+
+
+class SettingsError(HeadwaterError, ValueError):
+    """A variable holds what it cannot hold. The message names the variable and never repeats a secret."""
+
+
+def _schema_name(value: str) -> str:
+    if not value or len(value.encode()) > SCHEMA_MAX_BYTES or "\x00" in value or value.startswith("pg_"):
+        raise ValueError(f"must be 1 to {SCHEMA_MAX_BYTES} bytes and must not begin with pg_")
+    return value
+
+
+def _absolute(value: Path) -> Path:
+    try:
+        return Path(os.path.abspath(value.expanduser()))
+    except RuntimeError as error:
+        raise ValueError("begins with ~, and this user has no home directory") from error
+
+
+def _listed(value: object) -> object:
+    return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
+
+def _tenants(value: tuple[str, ...]) -> tuple[str, ...]:
+    try:
+        return tuple(check_scope_part(tenant, "tenant") for tenant in value)
+    except ValidationError as error:
+        raise ValueError(str(error)) from error
+
+
+class Settings(BaseSettings):
+    """Every setting with its default. `headwater config` prints it with secrets hidden."""
+
+    model_config = SettingsConfigDict(env_prefix=PREFIX, env_ignore_empty=True, frozen=True, extra="ignore")
+
+    database_url: SecretStr | None = Field(
+        default=None,
+        description="PostgreSQL to use (with TEMPORAL_ADDRESS); unset: the embedded services under HEADWATER_HOME",
+    )
+    home: Annotated[Path, AfterValidator(_absolute)] = Field(
+        default=Path("~/.headwater"),
+        validate_default=True,
+        description="Folder of the embedded services, kept at mode 0700",
+    )
+    schema_name: Annotated[str, AfterValidator(_schema_name)] = Field(
+        default="headwater", validation_alias=f"{PREFIX}SCHEMA", description="PostgreSQL schema that holds all tables"
+    )
+    embedder: str = Field(
+        default="onnx:minilm",
+        min_length=1,
+        description="Embedder of new corpora: onnx:minilm, onnx:/path/to/folder or hash:384; a corpus keeps its own",
+    )
+    chunk_size: int = Field(default=1000, ge=1, le=16_384, description="Most characters of a chunk, for new corpora")
+    chunk_overlap: int = Field(
+        default=100, ge=0, le=4_096, description="Characters a chunk shares with the one before, for new corpora"
+    )
+    max_document_bytes: ByteSize = Field(
+        default=ByteSize(32 * 1024 * 1024),
+        gt=0,
+        description="Documents of more bytes are not read (too_large); 32MiB is accepted",
+    )
+    tenants: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_listed), AfterValidator(_tenants)] = Field(
+        default=(), description="Tenants these workers serve, separated by commas; empty: all"
+    )
+    log_format: Literal["console", "json"] = Field(
+        default="console", description="Form of the logs on stderr: console or json"
+    )
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        # The environment and nothing else: what `headwater config` calls a value's origin stays a yes or no.
+        return (env_settings,)
+
+    @field_validator("database_url")
+    @classmethod
+    def _is_postgres(cls, value: SecretStr | None) -> SecretStr | None:
+        if value is not None and not value.get_secret_value().startswith(("postgresql://", "postgres://")):
+            raise ValueError("must begin with postgresql://")
+        return value
+
+    @model_validator(mode="after")
+    def _overlap_is_smaller(self) -> "Settings":
+        if self.chunk_overlap >= self.chunk_size:
+            raise ValueError(
+                f"{PREFIX}CHUNK_OVERLAP ({self.chunk_overlap}) must be smaller than {PREFIX}CHUNK_SIZE ({self.chunk_size})"
+            )
+        return self
+
+    @property
+    def uses_configured_services(self) -> bool:
+        return self.database_url is not None
+
+    def is_given(self, field: str) -> bool:
+        """Whether the environment set ``field``, rather than its default."""
+        return field in self.model_fields_set
+
+
+def variable_of(field: str) -> str:
+    """The environment variable that sets ``field``."""
+    return f"{PREFIX}SCHEMA" if field == "schema_name" else f"{PREFIX}{field.upper()}"
+
+
+def load_settings() -> Settings:
+    """The settings of this process's environment."""
+    try:
+        return Settings()
+    except pydantic.ValidationError as error:
+        raise SettingsError(_sentence(error.errors(include_url=False, include_input=False)[0])) from None
+
+
+def _sentence(fault: Mapping[str, Any]) -> str:
+    # Pydantic's own texts repeat no value once the input is left out; the URL's password must not be shown.
+    message = str(fault["msg"]).removeprefix("Value error, ").rstrip(".")
+    if not fault["loc"]:
+        return f"{message}."
+    name = str(fault["loc"][0])
+    variable = name if name.startswith(PREFIX) else variable_of(name)
+    return f"{variable} is not usable: {message[:1].lower()}{message[1:]}."
+
+
+def unknown_variables(environ: Mapping[str, str]) -> list[str]:
+    """One sentence for each ``HEADWATER_…`` variable that nothing reads: most are misspelt."""
+    known = [variable_of(field) for field in Settings.model_fields]
+    sentences = []
+    for name in sorted(environ):
+        # HEADWATER_TEST_… belongs to the test suite.
+        if not name.startswith(PREFIX) or name.startswith(f"{PREFIX}TEST_") or name in known:
+            continue
+        # Compared without the prefix they all share: with it, everything looks close.
+        close = difflib.get_close_matches(name.removeprefix(PREFIX), [v.removeprefix(PREFIX) for v in known], n=1)
+        sentences.append(f"{name} is not a setting" + (f"; {PREFIX}{close[0]} is." if close else "."))
+    return sentences
