@@ -8,6 +8,7 @@ from typing import Any, LiteralString, cast
 
 import numpy as np
 import psycopg
+from psycopg import sql as names
 from psycopg.types.json import Jsonb
 
 from headwater.embedders import Embedder
@@ -27,9 +28,9 @@ class Source:
 
 @dataclass
 class CorpusRows:
-    """One corpus and its rows. Every change commits at once."""
+    """One corpus and its rows, through a connection in autocommit: every change counts at once."""
 
-    dsn: str
+    connection: psycopg.Connection
     scope: Scope
     embedder: Embedder
     schema: str = "headwater"
@@ -184,17 +185,15 @@ class CorpusRows:
         )
 
     def execute(self, sql: LiteralString, *values: object) -> None:
-        with psycopg.connect(self.dsn, autocommit=True) as connection:
-            connection.execute(self._named(sql), values)
+        self.connection.execute(self._named(sql), values)
 
     def _one(self, sql: LiteralString, *values: object) -> int:
-        with psycopg.connect(self.dsn, autocommit=True) as connection:
-            row = connection.execute(self._named(sql), values).fetchone()
+        row = self.connection.execute(self._named(sql), values).fetchone()
         assert row is not None
         return cast(int, row[0])
 
     def _named(self, sql: str) -> bytes:
-        return sql.replace("{}", psycopg.sql.Identifier(self.schema).as_string(None)).encode()
+        return sql.replace("{}", names.Identifier(self.schema).as_string(None)).encode()
 
     def _connector(self, name: str) -> int:
         return self._one(
@@ -214,7 +213,7 @@ class CorpusRows:
     ) -> None:
         embedded = vectors if vectors is not None else np.asarray(self.embedder.embed(texts)) if texts else []
         start = 0
-        with psycopg.connect(self.dsn, autocommit=True) as connection, connection.cursor() as cursor:
+        with self.connection.cursor() as cursor:
             rows = []
             for number, (text, vector) in enumerate(zip(texts, embedded, strict=True), start=1):
                 rows.append(
