@@ -21,7 +21,7 @@ from workers.guard.home import Home, is_locked, locked, open_lock, read_json, tr
 from workers.guard.processes import CLEAN_ENVIRONMENT
 
 _ANSWER_PATIENCE_S = 180.0  # crash recovery and a cold disk included; a guard that dies ends the wait at once
-_UP_PATIENCE_S = 2.0
+_UP_PATIENCE_S = 0.5
 
 # Without site-packages the guard starts faster and stays smaller; it needs the standard library only.
 _GUARD = "import sys; sys.path.insert(0, sys.argv[1]); from workers.guard.main import main; main(*sys.argv[2:])"
@@ -185,8 +185,10 @@ def _leave(home: Home, users: int, guard: subprocess.Popen[bytes] | None) -> Non
     os.close(users)
     with contextlib.suppress(OSError), locked(home.lock_file("start")):  # the home may have been deleted
         if not is_locked(home.lock_file("users")) or is_locked(home.lock_file("users"), by_anyone=False):
-            with locked(home.lock_file("guard")):
+            with locked(home.lock_file("guard")), locked(home.lock_file("users")):  # in the order it gives them up
                 pass
+            if guard is not None:
+                guard.wait()
     if guard is not None and guard.poll() is None:
         guard.returncode = 0  # it lives on for others; Popen would warn of a child that is left
 

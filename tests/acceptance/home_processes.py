@@ -1,0 +1,60 @@
+"""Which processes serve a home, looked up in /proc: what `ps` would show."""
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+PATIENCE_S = 15.0
+
+
+def guard_of(home: Path) -> int | None:
+    """The oldest that looks like it: for an instant a child that is being started looks like its parent."""
+    return min(_matching(home, lambda words: any(b"workers.guard.main" in word for word in words)), default=None)
+
+
+def postgres_of(home: Path) -> int | None:
+    """The main process; the others have retitled themselves."""
+    return _only(home, lambda words: words[0].endswith(b"/postgres") and b"-D" in words)
+
+
+def temporal_of(home: Path) -> int | None:
+    return _only(home, lambda words: b"start-dev" in words and words[0].endswith(b"/temporal"))
+
+
+def processes_of(home: Path) -> dict[int, list[bytes]]:
+    """All that name the home, or the folder it lent for PostgreSQL's data, or work in it."""
+    places = {os.fsencode(home)}
+    record = home / "postgres.location"
+    if record.exists():
+        places.add(record.read_bytes())
+    found = {}
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit() or int(entry.name) == os.getpid():
+            continue
+        try:
+            words = (entry / "cmdline").read_bytes().split(b"\0")
+            folder = os.fsencode(os.readlink(entry / "cwd"))
+        except OSError:
+            continue
+        if any(place == folder or folder.startswith(place + b"/") or place in b" ".join(words) for place in places):
+            found[int(entry.name)] = words
+    return found
+
+
+def wait_until(is_so: Callable[[], bool], what: str) -> None:
+    """Returns when it is so; a failed test says what was not."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not is_so():
+        assert time.monotonic() < deadline, f"not within {PATIENCE_S:.0f} s: {what}"
+        time.sleep(0.02)
+
+
+def _only(home: Path, is_it: Callable[[list[bytes]], bool]) -> int | None:
+    found = _matching(home, is_it)
+    assert len(found) <= 1, f"several: {found}"
+    return found[0] if found else None
+
+
+def _matching(home: Path, is_it: Callable[[list[bytes]], bool]) -> list[int]:
+    return [pid for pid, words in processes_of(home).items() if words and is_it(words)]
