@@ -14,7 +14,7 @@ import yaml
 
 from headwater.errors import ValidationError
 
-BYTES_MAX: Final = 256 * 1024       # PyYAML reads about 200 KB a second
+BYTES_MAX: Final = 256 * 1024  # PyYAML reads about 200 KB a second
 ENTRIES_MAX: Final = 1000
 
 _TOML_LINE: Final = re.compile(r"line (\d+)")

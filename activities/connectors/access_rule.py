@@ -2,7 +2,8 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
@@ -75,18 +76,23 @@ def _composed(text: str) -> str:
 
 def _entry(raw: RawEntry, file: str | Path | None) -> AccessEntry:
     """The entry, checked. An error names ``file`` and the line, where there is a file."""
-    line = raw.line
-    grants: list[str] = []
-    try:
+    grants = [grant for grant, _ in raw.grants]
+    with _placed(file, raw.line):
         compile_glob(raw.path)
-        for grant, line in raw.grants:
+    for grant, line in raw.grants:
+        with _placed(file, line):
             parse_grants([grant])
-            grants.append(grant)
-        line = raw.line
-        return AccessEntry(raw.path, parse_grants(grants))
+    with _placed(file, raw.line):
+        parse_grants(grants)
+    return AccessEntry(raw.path, parse_grants(grants))
+
+
+@contextmanager
+def _placed(file: str | Path | None, line: int) -> Iterator[None]:
+    try:
+        yield
     except ValidationError as error:
-        place = f"{file}, line {line}: " if file else ""
-        raise ValidationError(f"{place}{error}") from None
+        raise ValidationError(f"{file}, line {line}: {error}" if file else str(error)) from None
 
 
 def parse_grants(grants: Iterable[str]) -> GrantSet:
@@ -112,8 +118,9 @@ def parse_grants(grants: Iterable[str]) -> GrantSet:
 
 def written_grants(grants: GrantSet) -> Sequence[str]:
     """The set as `parse_grants` reads it."""
-    everyone = ["everyone"] if grants.everyone else []
-    return [*(f"user:{name}" for name in grants.principal_ids), *(f"group:{name}" for name in grants.group_ids), *everyone]
+    users = [f"user:{name}" for name in grants.principal_ids]
+    groups = [f"group:{name}" for name in grants.group_ids]
+    return [*users, *groups, *(["everyone"] if grants.everyone else [])]
 
 
 def _name(name: str, grant: str) -> str:

@@ -12,7 +12,7 @@ from urllib.parse import quote_from_bytes, unquote_to_bytes
 from headwater.ids import SOURCE_ID_MAX
 from headwater.models import Scope
 
-_SAFE: Final = b":/@!$&'()*+,;="            # beside letters, digits and _.-~, which are always kept
+_SAFE: Final = b":/@!$&'()*+,;="  # beside letters, digits and _.-~, which are always kept
 _LOOKS_HASHED: Final = re.compile(r"~[0-9a-f]{64}\Z")
 _OUTSIDE_NAMES: Final = re.compile(r"[^A-Za-z0-9._@~-]")
 _ESCAPED: Final = re.compile("[%\udc80-\udcff]")

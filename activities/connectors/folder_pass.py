@@ -1,7 +1,7 @@
 """One pass over a folder, its cursor, and how a disk that was unmounted is told from a folder that was emptied."""
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import islice
 from typing import Literal, Self
 
@@ -58,13 +58,10 @@ class FolderPass:
             self._walk = FolderWalk(root, expected=_decoded(cursor.expected), mounts=set(_decoded(cursor.mounts)))
             if self._is_elsewhere:
                 self._walk.unlisted.append(Unlisted("", "The folder was replaced or unmounted while it was listed."))
-        self._files = self._visible(decode_path(cursor.at) if cursor and cursor.at else None, hidden)
-        self._ahead: Found | None = next(self._files, None)     # so that the last page knows that it is the last
-
-    def _visible(self, after: bytes | None, hidden: bytes | None) -> Iterator[Found]:
-        for found in self._walk.files(after):
-            if found[0] != hidden:
-                yield found
+        after = decode_path(cursor.at) if cursor and cursor.at else None
+        # No method of this object: a dropped pass would wait for the collector of cycles to close its folders.
+        self._files = (found for found in self._walk.files(after) if found[0] != hidden)
+        self._ahead: Found | None = next(self._files, None)  # so that the last page knows that it is the last
 
     def take(self, limit: int) -> list[Found]:
         """The next files, at most ``limit``."""

@@ -10,7 +10,7 @@ from activities.connectors.folder_walk import OPEN_FOLDER
 from headwater.connectors import DocumentRefused, DocumentTooLarge
 
 REREADS_MAX: Final = 2
-SETTLED_AFTER_NS: Final = 2_000_000_000     # the coarsest time stamps in use are those of FAT: 2 s
+SETTLED_AFTER_NS: Final = 2_000_000_000  # the coarsest time stamps in use are those of FAT: 2 s
 _OPEN_FILE: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
 
 
@@ -73,7 +73,7 @@ def _read(fd: int, size: int, path: bytes, max_bytes: int) -> bytes:
         with open(fd, "rb", closefd=False) as file:
             file.seek(0)
             data = file.read(size + 1)
-            if len(data) > size:            # it grew meanwhile, or its size is not told, as in /proc
+            if len(data) > size:  # it grew meanwhile, or its size is not told, as in /proc
                 data += file.read(max_bytes + 1 - len(data))
             if len(data) <= max_bytes:
                 return data

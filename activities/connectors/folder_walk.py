@@ -15,11 +15,11 @@ from typing import Final
 from activities.connectors.folder_ids import label
 from headwater.connectors import Unlisted
 
-DEPTH_MAX: Final = 128              # each level holds a descriptor, and a process often has no more than 1,024
+DEPTH_MAX: Final = 128  # each level holds a descriptor, and a process often has no more than 1,024
 LISTINGS_MAX: Final = 3
-UNLISTED_MAX: Final = 100           # until they are collected; one is enough to keep the sweep away
+UNLISTED_MAX: Final = 100  # until they are collected; one is enough to keep the sweep away
 OPEN_FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-VANISHED: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP})     # gone, or something else stands there now
+VANISHED: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP})  # gone, or something else stands there now
 OUR_SHORTAGE: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM})
 
 _DOT: Final = ord(".")
@@ -28,10 +28,10 @@ _DOT: Final = ord(".")
 @dataclass(slots=True)
 class _Folder:
     fd: int
-    path: bytes                     # with a slash at its end; empty for the root
+    path: bytes  # with a slash at its end; empty for the root
     device: int
     names: Iterator[bytes]
-    after: tuple[bytes, ...]        # of the position that the walk goes on from, the components below this folder
+    after: tuple[bytes, ...]  # of the position that the walk goes on from, the components below this folder
 
 
 @dataclass(slots=True)
@@ -92,7 +92,7 @@ class FolderWalk:
             return True
         if not folder.path:
             raise error
-        folder.names = iter(())     # names may be read and files may not: the same for all of them
+        folder.names = iter(())  # names may be read and files may not: the same for all of them
         self._report(folder.path[:-1], _reason(error))
         return False
 

@@ -86,7 +86,7 @@ class LocalFolder:
     def list_page(self, cursor: str | None, *, limit: int) -> ChangePage:
         """The next files. Called with the cursor it returned last, it goes on; with any other, it finds the place."""
         under_way = self._under_way if cursor is not None and cursor == self._cursor else None
-        self._under_way = self._cursor = None       # a listing that fails begins anew
+        self._under_way = self._cursor = None  # a listing that fails begins anew
         try:
             if under_way is None:
                 under_way = self._begin(cursor)

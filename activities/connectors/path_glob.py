@@ -14,11 +14,11 @@ from headwater.ids import UNSTORABLE
 def compile_glob(glob: str) -> re.Pattern[str]:
     """A pattern for `re.Pattern.fullmatch`. Raises `ValidationError` with the reason a glob is none."""
     _check(glob)
-    runs: list[list[str]] = [[]]            # the components between one `**` and the next
+    runs: list[list[str]] = [[]]  # the components between one `**` and the next
     for component in glob.split("/"):
         if component != "**":
             runs[-1].append(_component(component, glob))
-        elif len(runs) == 1 or runs[-1]:    # `**/**` is `**`
+        elif len(runs) == 1 or runs[-1]:  # `**/**` is `**`
             runs.append([])
     first, *rest = ["/".join(run) for run in runs]
     if not rest:
@@ -84,4 +84,4 @@ def _character_class(body: str, glob: str) -> str:
         else:
             members += re.escape(rest[0])
             rest = rest[1:]
-    return f"(?!/)[{'^' if is_negated else ''}{members}]"    # a range such as [+-9] holds the slash
+    return f"(?!/)[{'^' if is_negated else ''}{members}]"  # a range such as [+-9] holds the slash
