@@ -35,6 +35,16 @@ def home(made_home: Path) -> Iterator[Path]:
     shutil.rmtree(folder)
 
 
+@pytest.fixture
+def tmp_folder() -> Iterator[Path]:
+    """An empty folder that every account may pass through; pytest's own are closed to all but one."""
+    folder = Path(tempfile.mkdtemp(prefix="headwater-home-"))
+    folder.chmod(0o711)
+    yield folder
+    wait_until(lambda: not processes_of(folder), "everything that was started in the folder has ended")
+    shutil.rmtree(folder)
+
+
 _numbers = itertools.count(1)
 
 

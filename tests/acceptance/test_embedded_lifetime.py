@@ -95,6 +95,19 @@ async def test_a_killed_temporal_comes_back_on_its_address_with_its_data(home: P
         assert (await client.get_workflow_handle("kept").describe()).id == "kept"
 
 
+def test_a_server_that_cannot_come_back_is_explained_until_it_can(home: Path) -> None:
+    version, hidden = home / "postgres" / "PG_VERSION", home / "hidden"
+    with attach(home, temporal=False) as services:
+        version.rename(hidden)
+        _kill(postgres_of(home))
+        wait_until(lambda: services.trouble() is not None, "the guard has tried")
+        with pytest.raises(EmbeddedError, match="PostgreSQL did not start on"), attach(home, temporal=False):
+            pytest.fail("attached to a server that is not there")
+        hidden.rename(version)
+        wait_until(lambda: services.trouble() is None, "the guard has tried again")
+        assert _select(services.database_url) == 1
+
+
 def test_a_host_finds_the_servers_where_they_were_last_time(home: Path) -> None:
     with attach(home, temporal=False) as services:
         before = services.database_url

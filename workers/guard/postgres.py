@@ -193,10 +193,10 @@ class Postgres:
     def _is_ready(self, pid: int) -> bool:
         """The server's own word, so that another one on the same port is never taken for ours."""
         try:
-            lines = (self._data / "postmaster.pid").read_text().splitlines()
+            lines = (self._data / "postmaster.pid").read_bytes().split(b"\n")  # bytes: the folder's path is in it
         except FileNotFoundError:
             return False
-        return len(lines) > 7 and lines[0] == str(pid) and lines[7].strip() == "ready"
+        return len(lines) > 7 and lines[0] == b"%d" % pid and lines[7].strip() == b"ready"
 
     def _remove_stale_pid_file(self) -> None:
         """After a kill the file stays, and PostgreSQL refuses to start if its number belongs to a new process.
@@ -206,7 +206,7 @@ class Postgres:
         """
         pid_file = self._data / "postmaster.pid"
         try:
-            pid = int(pid_file.read_text().split("\n", 1)[0])
+            pid = int(pid_file.read_bytes().split(b"\n", 1)[0])
         except (FileNotFoundError, ValueError):
             return
         command = processes.command_of(pid)
