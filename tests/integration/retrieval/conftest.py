@@ -3,6 +3,7 @@
 import asyncio
 import itertools
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Protocol
 
 import psycopg
@@ -13,6 +14,7 @@ from headwater import AsyncRetriever, Authorization, RetrievalResult, Retriever,
 from headwater.embedders import Embedder
 from headwater.embedders.hashing import HashEmbedder
 from tests.integration.retrieval.corpus_rows import CorpusRows
+from tests.integration.retrieval.wire import Wire
 
 ALICE = Authorization(principal_id="alice", tenant_id="t1")
 
@@ -73,3 +75,52 @@ def _async(dsn: str, query: str, *, embedder: str | Embedder, **arguments: Any) 
             return await retriever.retrieve(query, **arguments)
 
     return asyncio.run(answer())
+
+
+class Asker:
+    """One retriever that stays open, and asks in a thread of its own so that a test can act meanwhile."""
+
+    def __init__(self, dsn: str, embedder: Embedder, scope: Scope, *, is_async: bool) -> None:
+        self._usual: dict[str, Any] = {"scope": scope, "authorization": ALICE}
+        self._thread = ThreadPoolExecutor(1)
+        self._runner = asyncio.Runner()
+        self._retriever: Retriever | AsyncRetriever
+        if is_async:
+            self._retriever = AsyncRetriever.connect(dsn, embedder=embedder)
+            self._thread.submit(self._runner.run, self._retriever.__aenter__()).result()
+        else:
+            self._retriever = Retriever.connect(dsn, embedder=embedder)
+
+    def start(self, query: str, **arguments: Any) -> Future[RetrievalResult]:
+        """The answer, when there is one."""
+        return self._thread.submit(self._ask, query, {**self._usual, **arguments})
+
+    def ask(self, query: str, **arguments: Any) -> RetrievalResult:
+        return self.start(query, **arguments).result(timeout=60)
+
+    def close(self) -> None:
+        if isinstance(self._retriever, AsyncRetriever):
+            self._thread.submit(self._runner.run, self._retriever.close()).result()
+            self._thread.submit(self._runner.close).result()
+        else:
+            self._retriever.close()
+        self._thread.shutdown()
+
+    def _ask(self, query: str, arguments: dict[str, Any]) -> RetrievalResult:
+        if isinstance(self._retriever, AsyncRetriever):
+            return self._runner.run(self._retriever.retrieve(query, **arguments))
+        return self._retriever.retrieve(query, **arguments)
+
+
+@pytest.fixture
+def wire(reading: str) -> Iterator[Wire]:
+    with Wire(reading) as wire:
+        yield wire
+
+
+@pytest.fixture(params=["sync", "async"])
+def asker(request: pytest.FixtureRequest, wire: Wire, scope: Scope, embedder: HashEmbedder) -> Iterator[Asker]:
+    """Asks through the wire."""
+    asker = Asker(wire.dsn, embedder, scope, is_async=request.param == "async")
+    yield asker
+    asker.close()

@@ -169,6 +169,10 @@ class CorpusRows:
             "INSERT INTO {}.tombstone (scope_id, id, reason, gen) VALUES (%s, %s, %s, 1)", self.scope_id, id, reason
         )
 
+    def label(self, source: Source, sensitivity: str) -> None:
+        """The source's own label; that of its revision stays."""
+        self.execute("UPDATE {}.source SET sensitivity = %s WHERE source_pk = %s", LABELS[sensitivity], source.source_pk)
+
     def point(self, generation: int) -> None:
         """Readers see ``generation`` from now on."""
         self.execute("UPDATE {}.scope SET live_gen = %s WHERE scope_id = %s", generation, self.scope_id)
