@@ -22,6 +22,7 @@ def parse_input(model: type[Model], raw: Any) -> Model:
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
         where = ".".join(str(part) for part in first["loc"]) or "input"
+        why = first["msg"].removeprefix("Value error, ").rstrip(".")
         raise ApplicationError(
-            f"{where}: {first['msg']}; correct that field and start again.", type="InvalidInput", non_retryable=True
+            f"{where}: {why}; correct it and start again.", type="InvalidInput", non_retryable=True
         ) from None

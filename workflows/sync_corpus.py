@@ -5,7 +5,6 @@ asks for a sync while one runs gets a pass that begins after they asked.
 """
 
 import asyncio
-from datetime import timedelta
 from typing import Any, Final
 
 from temporalio import workflow
@@ -63,7 +62,9 @@ class SyncCorpus:
         while True:
             self._carried.last = result = await self._one_pass(request, raw)
             self._ended = self._carried.begun
-            await workflow.wait_condition(workflow.all_handlers_finished)
+            if self._carried.wanted <= self._ended:
+                # Everybody who waits has a result; one who asks while they are told it gets a pass of his own.
+                await workflow.wait_condition(workflow.all_handlers_finished)
             if self._carried.wanted <= self._ended:
                 return result
 
@@ -230,8 +231,4 @@ def _sentence(error: BaseException) -> str:
     """The innermost cause's own sentence."""
     while error.__cause__ is not None:
         error = error.__cause__
-    return str(error)
-
-
-# A sync waits out outages without end; this bounds a run that nobody looks at.
-RUN_TIMEOUT: Final = timedelta(days=7)
+    return error.message if isinstance(error, ApplicationError) else str(error)
