@@ -81,21 +81,21 @@ def _parse_as(kind: ParserName, data: bytes, charset: str | None, max_chars: int
     # Each is imported when first needed: a process that reads Markdown never loads pypdf.
     match kind:
         case "text":
-            from activities.parsers import text
+            from activities.parsers.text import parse as parse_text
 
-            return text.parse(data, charset=charset)
+            return parse_text(data, charset=charset)
         case "markdown":
-            from activities.parsers import markdown
+            from activities.parsers.markdown import parse as parse_markdown
 
-            return markdown.parse(data, charset=charset)
+            return parse_markdown(data, charset=charset)
         case "html":
-            from activities.parsers import html
+            from activities.parsers.html import parse as parse_html
 
-            return html.parse(data, charset=charset)
+            return parse_html(data, charset=charset)
         case "pdf":
-            from activities.parsers import pdf
+            from activities.parsers.pdf import parse as parse_pdf
 
-            return pdf.parse(data, max_chars=max_chars)
+            return parse_pdf(data, max_chars=max_chars)
 
 
 __all__ = [

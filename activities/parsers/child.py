@@ -4,7 +4,6 @@
 of the environment and of the current folder out; FOLDER is where the packages of this checkout are.
 """
 
-import logging
 import os
 import resource
 import select
@@ -12,7 +11,6 @@ import signal
 import socket
 import sys
 import threading
-import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from importlib import import_module
@@ -44,8 +42,6 @@ def _take_channel() -> socket.socket:
     for standard in (0, 1, 2):
         os.dup2(nothing, standard)
     os.close(nothing)
-    logging.disable(logging.CRITICAL)           # pypdf logs what it finds in documents
-    warnings.simplefilter("ignore")
     return channel
 
 

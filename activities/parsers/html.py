@@ -91,7 +91,7 @@ class _Page:
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         if self._dropped:
             self._dropped += 1
-        elif tag in _DROPPED or (attributes and _is_hidden(tag, attributes)):
+        elif tag in _DROPPED or _is_hidden(tag, attributes):
             self._dropped = 1
         elif tag == "title":
             self._in_title = not self._in_body and not self.title

@@ -4,10 +4,12 @@ pypdf raises anything on a damaged file, from `KeyError` to `RecursionError`. Th
 nothing can be opened; only a lack of memory goes on to the process around it.
 """
 
+import logging
 from collections.abc import Iterable, Sequence
 from io import BytesIO
 from itertools import groupby
-from typing import Any, Final
+from types import TracebackType
+from typing import Any, Final, Self
 
 from pypdf import PageObject, PasswordType, PdfReader
 
@@ -20,6 +22,8 @@ _LIGATURES: Final = str.maketrans(
 )
 # Encodings of composite fonts whose codes pypdf turns into characters by itself, without the font's /ToUnicode.
 _KNOWN_ENCODINGS: Final = ("/Uni", "/GB-EUC", "/GBpc-EUC", "/GBK-EUC", "/GBK2K", "/ETen-B5", "/ETenms-B5", "/90ms-RKSJ")
+_UNREADABLE: Final = "unreadable"
+_UNPACKING_LOG: Final = logging.getLogger("pypdf.filters")
 # What programs put where a title should be.
 _NO_TITLES: Final = frozenset(("untitled", "anonymous", "(anonymous)", "untitled document"))
 
@@ -30,47 +34,64 @@ def parse(data: bytes, *, max_chars: int) -> Extraction | ParseFailure:
         return ParseFailure("failed", "It is an empty file, not a PDF.")
     try:
         reader = PdfReader(BytesIO(data))
-        if reader.is_encrypted and not _opens_without_password(reader):
+        # An empty password opens what only forbids printing or copying.
+        if reader.is_encrypted and reader.decrypt("") is PasswordType.NOT_DECRYPTED:
             return ParseFailure("encrypted", "It is encrypted and needs a password. Save it without one.")
         count = len(reader.pages)
     except MemoryError:
         raise
+    except NotImplementedError:
+        return ParseFailure("encrypted", "It is encrypted for certificates or in an unknown way. Save it without.")
     except Exception as error:  # noqa: BLE001 - pypdf raises anything on a damaged file
         return ParseFailure("failed", f"It is damaged: no page can be found in it ({type(error).__name__}).")
     texts: list[str] = []
     size = 0
     faults: dict[str, list[int]] = {}
-    for number in range(count):
-        text, fault = _read_page(reader, number)
-        texts.append(text)
-        size += len(text)
-        if fault:
-            faults.setdefault(fault, []).append(number + 1)
-        if size > max_chars:
-            return ParseFailure("too_large", f"It has more than {max_chars:,} characters of text.")
+    with _Leniency() as leniency:
+        for number in range(count):
+            text, fault = _read_page(reader, number, leniency)
+            texts.append(text)
+            size += len(text)
+            if fault:
+                faults.setdefault(fault, []).append(number + 1)
+            if size > max_chars:
+                return ParseFailure("too_large", f"It has more than {max_chars:,} characters of text.")
     missing = " ".join(f"{_pages(numbers)}: {fault}." for fault, numbers in faults.items()) or None
     if not any(texts):
-        if any(fault.startswith("unreadable") for fault in faults):
+        if any(fault.startswith(_UNREADABLE) for fault in faults):
             return ParseFailure("failed", f"None of its text can be read. {missing}")
         return ParseFailure("no_text", missing or "Its pages are blank.")
     joined, starts = _join(texts)
     return Extraction(joined, title=_title(reader), page_starts=starts, missing=missing)
 
 
-def _opens_without_password(reader: PdfReader) -> bool:
-    """Whether an empty password opens it, as with files that only restrict printing or copying."""
-    try:
-        return reader.decrypt("") is not PasswordType.NOT_DECRYPTED
-    except NotImplementedError:         # encrypted for certificates, or in a way of the vendor's own
-        return False
+class _Leniency(logging.Handler):
+    """Notices that pypdf went on after a stream that cannot be unpacked: of that it only writes to its log."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.was_needed = False
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.was_needed = True
+
+    def __enter__(self) -> Self:
+        _UNPACKING_LOG.addHandler(self)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        _UNPACKING_LOG.removeHandler(self)
 
 
-def _read_page(reader: PdfReader, number: int) -> tuple[str, str | None]:
+def _read_page(reader: PdfReader, number: int, leniency: _Leniency) -> tuple[str, str | None]:
     """The page's text, and what is wrong with the page."""
+    leniency.was_needed = False
     try:
         page = reader.pages[number]
         unmapped = _unmapped_fonts(page)
         text = _tidy(_text_without(page, unmapped) if unmapped else page.extract_text())
+        if leniency.was_needed:
+            return text, f"{_UNREADABLE} in part" if text else _UNREADABLE
         if unmapped:
             return text, "a font that does not say which characters it shows"
         if not text and _shows_images(page):
@@ -79,7 +100,7 @@ def _read_page(reader: PdfReader, number: int) -> tuple[str, str | None]:
     except MemoryError:
         raise
     except Exception as error:  # noqa: BLE001 - pypdf raises anything on a damaged file
-        return "", f"unreadable ({type(error).__name__})"
+        return "", f"{_UNREADABLE} ({type(error).__name__})"
 
 
 def _unmapped_fonts(page: PageObject) -> list[Any]:

@@ -72,8 +72,9 @@ def _choose(name: str, data: bytes, media_type: str | None) -> ParserName | _Ref
     named = declared or _BY_EXTENSION.get(extension)
     if declared == "text" and (by_extension := _BY_EXTENSION.get(extension)) not in (None, "pdf"):
         named = by_extension                    # servers call Markdown text/plain
-    # The header may stand anywhere in the first 1024 bytes; an article about PDF holds it there too, but says what it is.
-    if _PDF_AT_START.match(head) or named == "pdf" or (named is None and b"%PDF-" in head[:1024]):
+    # The header may stand anywhere in the first 1024 bytes. An article about PDF holds it there too, but is text.
+    is_late_pdf = b"%PDF-" in head[:1024] and (named is None or not extension) and not _is_unicode(head)
+    if named == "pdf" or _PDF_AT_START.match(head) or is_late_pdf:
         return "pdf"
     if declared is None and _NOT_TEXT.fullmatch(extension):
         return _Refused(f"a document of the kind .{extension}")
