@@ -50,7 +50,8 @@ class Store:
         )
         try:
             with translated():
-                connect(dsn).close()                   # its error says why; the pool's only says "timeout"
+                with connect(dsn) as first:            # its error says why; the pool's only says "timeout"
+                    _configure(first)
                 pool.open(wait=True, timeout=CONNECT_TIMEOUT_S)
         except BaseException:
             pool.close()
@@ -120,6 +121,8 @@ def translated() -> Iterator[None]:
     except psycopg.errors.UniqueViolation as error:
         rule = error.diag.constraint_name or "a unique key"
         raise DuplicateRow(f"Postgres has such a row already ({rule}): another attempt wrote it meanwhile.") from error
+    except (psycopg.errors.UndefinedTable, psycopg.errors.UndefinedColumn) as error:
+        raise StoreError("The schema is not there, or is older than this program: run `headwater migrate`.") from error
     except psycopg.Error as error:
         # Not the message: it can repeat a value. The names of the rule and of what broke it are safe.
         where = error.diag.constraint_name or error.diag.table_name or "this statement"

@@ -37,7 +37,7 @@ def seen(store: Store, corpus: Corpus, principal: str | None = None) -> dict[str
 def overlaps(store: Store) -> int:
     """Pairs of spans that show two revisions of one source at one generation."""
     with store.connection() as connection:
-        row = connection.execute(of_schema(store, _OVERLAPS)).fetchone()
+        row = connection.execute(of_schema(store, _OVERLAPS), {}).fetchone()
     assert row is not None
     return int(row[0])
 
@@ -66,7 +66,8 @@ def outcomes(store: Store, page_id: int) -> list[str | None]:
 
 
 def of_schema(store: Store, text: LiteralString) -> sql.Composed:
-    return sql.SQL(text).format(schema=sql.Identifier(store.schema))
+    """The statement for this schema; to be executed with parameters, since a name may hold a percent sign."""
+    return sql.SQL(text).format(schema=sql.Identifier(store.schema.replace("%", "%%")))
 
 
 _OVERLAPS: LiteralString = """

@@ -202,7 +202,8 @@ def _grants(grants: GrantSet | None) -> Jsonb | None:
 
 
 def _sql(store: Store, text: LiteralString) -> sql.Composed:
-    return sql.SQL(text).format(schema=sql.Identifier(store.schema))
+    # Executed with parameters, so a percent sign in the name must not look like one.
+    return sql.SQL(text).format(schema=sql.Identifier(store.schema.replace("%", "%%")))
 
 
 _PAGE: LiteralString = """
