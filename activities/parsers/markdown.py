@@ -9,7 +9,7 @@ from activities.parsers.text import decode, no_encoding
 
 _FRONT_MATTER: Final = re.compile(r"---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _FRONT_MATTER_MAX: Final = 65_536
-_TITLE: Final = re.compile(r"^title[ \t]*:[ \t]+(.+?)[ \t]*$", re.MULTILINE)
+_TITLE: Final = re.compile(r"^title[ \t]*:[ \t]+([^ \t\n].*)$", re.MULTILINE)
 _FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 _H1: Final = re.compile(r" {0,3}#(?:[ \t]+(.*))?$")
 
@@ -30,7 +30,7 @@ def _front_matter_title(front: str) -> str | None:
     found = _TITLE.search(front)
     if not found:
         return None
-    value = found[1]
+    value = found[1].rstrip()
     if value[0] in "\"'" and value[-1] == value[0] and len(value) > 1:
         quote = value[0]
         value = value[1:-1].replace("''" if quote == "'" else '\\"', quote)
@@ -50,6 +50,11 @@ def _first_h1(text: str) -> str | None:
                 fence = ""
         elif marker and not (marker[1][0] == "`" and "`" in marker[2]):
             fence = marker[1]
-        elif (heading := _H1.match(line)) and (title := one_line(re.sub(r"(?:^|[ \t]+)#+[ \t]*$", "", heading[1] or ""))):
+        elif (heading := _H1.match(line)) and (title := one_line(_without_closing_hashes(heading[1] or ""))):
             return title
     return None
+
+
+def _without_closing_hashes(title: str) -> str:
+    rest = title.rstrip().rstrip("#")
+    return rest if rest == "" or rest[-1] in " \t" else title

@@ -32,8 +32,8 @@ _MAGIC: Final = (
 )
 _BOMS: Final = (codecs.BOM_UTF8, codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _PDF_AT_START: Final = re.compile(rb"(?:\xef\xbb\xbf)?\s*%PDF-")
-_HTML_AT_START: Final = re.compile(
-    rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html)\b", re.IGNORECASE | re.DOTALL
+_HTML_AT_START: Final = re.compile(     # atomic: a comment that may be split in many ways is not tried in each
+    rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?(?>(?:<!--.*?-->\s*)*)<(?:!doctype\s+html|html)\b", re.IGNORECASE | re.DOTALL
 )
 # What text hardly holds: control characters other than tab, line ends, form feed and escape.
 _CONTROLS: Final = bytes(set(range(32)) - {9, 10, 11, 12, 13, 27})

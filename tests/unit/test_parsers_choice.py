@@ -1,5 +1,7 @@
 """Which parser reads a document, and what is said when none does."""
 
+import time
+
 import pytest
 
 from activities.parsers import CURRENT, Extraction, ParseFailure, detect, parse, parser_version
@@ -91,3 +93,10 @@ def test_an_empty_file_is_an_empty_document(name: str) -> None:
 def test_a_media_types_charset_is_used() -> None:
     result = parse("a.txt", "да".encode("koi8-r"), 'text/plain; charset="koi8-r"', 1000)
     assert isinstance(result, Extraction) and result.text == "да"
+
+
+@pytest.mark.parametrize("head", [b"<!---->" * 1200, b"<!-- " * 1600, b"<?xml " + b"\n" * 8000, b"\n" * 8192])
+def test_no_first_bytes_take_long_to_judge(head: bytes) -> None:
+    started = time.process_time()
+    assert detect("page", head, None) == "text"
+    assert time.process_time() - started < 1

@@ -1,6 +1,7 @@
 """How bytes become text, and what normalisation does to it."""
 
 import codecs
+import time
 import unicodedata
 
 import pytest
@@ -168,3 +169,17 @@ def test_the_title_is_the_first_h1_that_chunking_sees(lines: list[str]) -> None:
     text = "\n".join(lines)
     first = next((heading.title for heading in atx_headings(text) if heading.level == 1), None)
     assert markdown(text).title == first
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# x" + " " * 1_000_000 + "y", "# " + "# " * 500_000 + "y", "---\ntitle: x" + " " * 60_000 + "y\n---\n",
+        "---\n" + "title:\n" * 500_000, "`" * 1_000_000, "#\n" * 300_000,
+    ],
+    ids=["spaces", "hashes", "front matter", "no front matter", "ticks", "empty headings"],
+)
+def test_no_title_takes_long_to_find(text: str) -> None:
+    started = time.process_time()
+    markdown(text)
+    assert time.process_time() - started < 2
