@@ -1,5 +1,5 @@
 """The command line: one file for each command. `headwater --help` is the reference."""
 
-from workers.cli.app import main
+from workers.cli.entry import main
 
 __all__ = ["main"]

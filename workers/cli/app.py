@@ -84,11 +84,6 @@ for command in (
     headwater.add_command(command)
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Run one command and exit with its status."""
-    sys.exit(run(arguments))
-
-
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status."""
     arguments = list(sys.argv[1:] if arguments is None else arguments)

@@ -89,9 +89,7 @@ def show(output: Output, result: RetrievalResult) -> None:
             (f"  {hit.score:.3f}", "dim"),
         )
         output.out.print(heading, soft_wrap=True)
-        output.out.print(
-            Text(f"   {printable(hit.provenance.citation_id)} in {printable(hit.source_id)}", "dim"), soft_wrap=True
-        )
+        output.out.print(Text(f"   [{printable(hit.provenance.citation_id)}]", "dim"), soft_wrap=True)
         for line in printable(hit.text).splitlines():
             output.out.print(Text(f"   {line}"))
         output.out.print()

@@ -1,10 +1,11 @@
 """Which PostgreSQL and Temporal a command uses: the configured ones, or the embedded ones of a home."""
 
 import asyncio
+import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from workers.cli.context import Invocation
 from workers.cli.errors import CommandFailed, WrongUsage
@@ -114,15 +115,21 @@ def _require_migrated(url: str, schema: str) -> None:
         )
 
 
-async def connect_temporal(services: Services) -> "Client":
-    """A client that speaks our payloads."""
+async def connect_temporal(services: Services, *, core_logs: Literal["ERROR", "WARN"] = "ERROR") -> "Client":
+    """A client that speaks our payloads. What its core has to say goes where our logs go."""
     from temporalio.client import Client
     from temporalio.contrib.pydantic import pydantic_data_converter
+    from temporalio.runtime import LogForwardingConfig, LoggingConfig, Runtime, TelemetryConfig, TelemetryFilter
     from temporalio.service import RPCError
 
     if services.temporal is None:
         raise CommandFailed("This command needs Temporal, and none was started; report this.")
-    connecting = Client.connect(**services.temporal, data_converter=pydantic_data_converter)
+    logs = LoggingConfig(
+        filter=TelemetryFilter(core_level=core_logs, other_level="ERROR"),
+        forwarding=LogForwardingConfig(logger=logging.getLogger("temporalio.core")),
+    )
+    runtime = Runtime(telemetry=TelemetryConfig(logging=logs))
+    connecting = Client.connect(**services.temporal, data_converter=pydantic_data_converter, runtime=runtime)
     try:
         return await asyncio.wait_for(connecting, CONNECT_TIMEOUT_S)
     except (RuntimeError, RPCError, TimeoutError) as error:

@@ -4,17 +4,22 @@ import asyncio
 import os
 import signal
 from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from datetime import timedelta
+from functools import partial
 from typing import Any, Final
+from uuid import uuid4
 
 from temporalio.client import (
     Client,
     WithStartWorkflowOperation,
+    WorkflowExecutionStatus,
     WorkflowFailureError,
     WorkflowHandle,
     WorkflowUpdateFailedError,
-    WorkflowUpdateStage,
+    WorkflowUpdateHandle,
+    WorkflowUpdateRPCTimeoutOrCancelledError,
 )
 from temporalio.common import WorkflowIDConflictPolicy
 from temporalio.exceptions import ApplicationError, FailureError, WorkflowAlreadyStartedError, is_cancelled_exception
@@ -24,24 +29,27 @@ from headwater.contracts import SyncCorpusInput, SyncNow, SyncResult
 from workers.cli.errors import EXIT_INTERRUPTED, CommandFailed, Interrupted
 from workflows.ids import sync_workflow_id
 from workflows.queues import CONTROL
-from workflows.sync_corpus import RUN_TIMEOUT
 
 WORKFLOW: Final = "SyncCorpus"
 UPDATE: Final = "sync_now"
-# A conflict is answered at once, while an accepted start waits for a worker: silence means that the run is ours.
-SETTLE_S: Final = 2.0
+STARTED_FOR: Final = "started_for"
+ASK_AGAIN_S: Final = 0.5
+ABSENCES: Final = (RPCStatusCode.UNAVAILABLE, RPCStatusCode.DEADLINE_EXCEEDED, RPCStatusCode.CANCELLED)
+# A sync waits out outages without end; this bounds a run that nobody looks at.
+RUN_TIMEOUT: Final = timedelta(days=7)
+# What an update says that was under way when its workflow ended; the workflow itself knows why.
+ENDED_FIRST: Final = "AcceptedUpdateCompletedWorkflow"
 # The run ends one workflow task after our result; longer means that somebody else keeps it going.
 LINGER_S: Final = 10.0
 
 
-@dataclass
+@dataclass(frozen=True)
 class Sync:
-    """A sync that was asked for."""
+    """A sync that is asked for, under an id of its own: asking again after an outage asks the same question."""
 
     client: Client
     request: SyncCorpusInput
-    settled: asyncio.Event = field(default_factory=asyncio.Event)
-    is_ours: bool = True
+    ask_id: str = field(default_factory=lambda: uuid4().hex)
 
     @property
     def workflow_id(self) -> str:
@@ -52,24 +60,26 @@ class Sync:
         return self.client.get_workflow_handle(self.workflow_id)
 
     async def result(self) -> SyncResult:
-        """What a pass did that began after this call."""
-        ticket: int | None = None
+        """What a pass did that began after this call. Temporal's absences are waited out."""
+        ask = self._start_or_join
         while True:
             try:
-                answer = await (self._ask(ticket) if ticket is not None else self._start_or_join())
-            except RPCError as error:
-                if error.status != RPCStatusCode.NOT_FOUND:
+                answer = await ask()
+            except (RPCError, WorkflowUpdateRPCTimeoutOrCancelledError) as error:
+                if _is_own_cancellation() or not (_is_not_found(error) or _is_absence(error)):
                     raise
-                ticket = None  # the run ended between two questions: the next one starts its own
+                if _is_not_found(error):
+                    ask = self._start_or_join  # the run ended between two questions
+                    continue
+                await asyncio.sleep(ASK_AGAIN_S)
+                ask = self._recall if ask == self._start_or_join else ask
                 continue
             if answer.result is not None:
                 return answer.result
-            ticket = answer.ticket
+            ask = partial(self._ask, answer.ticket)
 
     async def _start_or_join(self) -> SyncNow:
         """The answer of a run of our own, or of the one that runs already."""
-        self.is_ours = True
-        self.settled.clear()
         start: WithStartWorkflowOperation[Any, Any] = WithStartWorkflowOperation(
             WORKFLOW,
             self.request.model_dump(mode="json"),
@@ -77,47 +87,68 @@ class Sync:
             task_queue=CONTROL,
             id_conflict_policy=WorkflowIDConflictPolicy.FAIL,
             execution_timeout=RUN_TIMEOUT,
+            memo={STARTED_FOR: self.ask_id},
         )
         try:
-            update = await self.client.start_update_with_start_workflow(
+            answer: SyncNow = await self.client.execute_update_with_start_workflow(
                 UPDATE,
-                self._question(None),
+                {"ticket": None, "full": self.request.full},
+                id=self.ask_id,
                 start_workflow_operation=start,
-                wait_for_stage=WorkflowUpdateStage.ACCEPTED,
                 result_type=SyncNow,
             )
         except WorkflowAlreadyStartedError:
-            self.is_ours = False
-            self.settled.set()
             return await self._ask(None)
-        self.settled.set()
-        answer: SyncNow = await update.result()
+        finally:
+            # The operation keeps a future of its own, which complains when nobody looks at its error.
+            with suppress(BaseException):
+                await start.workflow_handle()
         return answer
 
     async def _ask(self, ticket: int | None) -> SyncNow:
-        answer: SyncNow = await self.handle.execute_update(UPDATE, self._question(ticket), result_type=SyncNow)
+        answer: SyncNow = await self.handle.execute_update(
+            UPDATE,
+            {"ticket": ticket, "full": self.request.full},
+            id=self.ask_id if ticket is None else None,
+            result_type=SyncNow,
+        )
         return answer
 
-    def _question(self, ticket: int | None) -> dict[str, Any]:
-        return {"ticket": ticket, "full": self.request.full}
+    async def _recall(self) -> SyncNow:
+        """The answer to what was asked before the connection broke, even if the run has ended meanwhile."""
+        asked: WorkflowUpdateHandle[SyncNow] = self.handle.get_update_handle(self.ask_id, result_type=SyncNow)
+        return await asked.result()
 
-    async def cancel(self) -> bool:
-        """Stop the run between two batches if this command started it; whether it did."""
+    async def is_ours(self) -> bool:
+        """Whether the run that goes on now was started by this command."""
         try:
-            await asyncio.wait_for(self.settled.wait(), SETTLE_S)
-        except TimeoutError:
-            pass
-        if self.is_ours:
-            await self.handle.cancel()
-            await self.ended()
-        return self.is_ours
+            run = await self.handle.describe()
+        except RPCError:
+            return False
+        return run.status == WorkflowExecutionStatus.RUNNING and await run.memo_value(STARTED_FOR, None) == self.ask_id
 
     async def ended(self) -> None:
         """Return when the run is over, however it ended."""
         try:
             await self.handle.result()
-        except WorkflowFailureError:
+        except (WorkflowFailureError, RPCError):
             return
+
+
+def _is_own_cancellation() -> bool:
+    # The client turns it into an error that looks like an absence of the server.
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
+def _is_not_found(error: Exception) -> bool:
+    return isinstance(error, RPCError) and error.status == RPCStatusCode.NOT_FOUND
+
+
+def _is_absence(error: Exception) -> bool:
+    return isinstance(error, WorkflowUpdateRPCTimeoutOrCancelledError) or (
+        isinstance(error, RPCError) and error.status in ABSENCES
+    )
 
 
 async def run_sync(
@@ -131,25 +162,30 @@ async def run_sync(
         await asyncio.wait((working, stopping, failing), return_when=asyncio.FIRST_COMPLETED)
         if failing.done():
             raise CommandFailed(failing.result())
-        if not working.done():
-            on_stopping("Stopping between two batches; what is published stays. Ctrl-C again leaves at once.")
-            was_ours = await sync.cancel()
-            raise Interrupted(
-                "Interrupted; the next sync goes on where this one stopped."
-                if was_ours
-                else "Interrupted; the running sync was started elsewhere and goes on."
-            )
-        result = await working
-    except (WorkflowUpdateFailedError, WorkflowFailureError, RPCError) as error:
-        raise CommandFailed(await _reason(sync, error)) from error
+        if working.done():
+            return await _finished(sync, working)
+        working.cancel()
+        if not await sync.is_ours():
+            raise Interrupted("Interrupted; the running sync was started elsewhere and goes on.")
+        on_stopping("Stopping between two batches; what is published stays. Ctrl-C again leaves at once.")
+        await sync.handle.cancel()
+        await sync.ended()
+        raise Interrupted("Interrupted; the next sync goes on where this one stopped.")
     finally:
         for task in (working, stopping, failing):
             task.cancel()
-    if sync.is_ours:
-        try:
+        await asyncio.gather(working, stopping, failing, return_exceptions=True)
+
+
+async def _finished(sync: Sync, working: "asyncio.Task[SyncResult]") -> SyncResult:
+    try:
+        result = await working
+    except (WorkflowUpdateFailedError, WorkflowFailureError, RPCError) as error:
+        raise CommandFailed(await _reason(sync, error)) from error
+    if await sync.is_ours():
+        # Our workers stay for its last workflow task.
+        with suppress(TimeoutError):
             await asyncio.wait_for(sync.ended(), LINGER_S)
-        except TimeoutError:
-            pass
     return result
 
 
@@ -157,7 +193,6 @@ async def _reason(sync: Sync, error: Exception) -> str:
     """The sentence an activity gave, through all that Temporal wrapped around it."""
     sentence = _application_sentence(error)
     if sentence is None:
-        # An update that dies with its workflow says only so; the workflow's own end has the reason.
         try:
             await asyncio.wait_for(sync.handle.result(), LINGER_S)
         except WorkflowFailureError as failure:
@@ -174,7 +209,7 @@ async def _reason(sync: Sync, error: Exception) -> str:
 def _application_sentence(error: BaseException | None) -> str | None:
     found = None
     while error is not None:
-        if isinstance(error, ApplicationError) and error.message:
+        if isinstance(error, ApplicationError) and error.message and error.type != ENDED_FIRST:
             found = error.message
         error = (
             error.cause if isinstance(error, FailureError | WorkflowFailureError | WorkflowUpdateFailedError) else None

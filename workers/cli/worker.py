@@ -57,7 +57,7 @@ async def work(invocation: Invocation, services: Services, roles: frozenset[str]
     output = invocation.output
     with Store.open(services.database_url, schema=services.schema) as store:
         async with interrupts(before_leaving=output.show_cursor) as stop:
-            client = await connect_temporal(services)
+            client = await connect_temporal(services, core_logs="WARN")
             async with running_workers(client, store, worker_options(invocation.settings, roles)):
                 output.note(f"Ready: {', '.join(role for role in ROLES if role in roles)}. Ctrl-C stops.")
                 await _until(stop, services)
