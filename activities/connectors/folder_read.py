@@ -36,7 +36,7 @@ def read_file(root: int, path: bytes, *, max_bytes: int, now_ns: Callable[[], in
 
 
 def _read_once(fd: int, path: bytes, max_bytes: int, started_ns: int) -> tuple[bytes, str | None, bool]:
-    """The bytes, their version if it can be relied upon, and whether the file stayed the same while it was read."""
+    """The bytes, their version unless it is too young, and whether the file stayed the same while it was read."""
     before = os.fstat(fd)
     if not stat.S_ISREG(before.st_mode):
         raise _not_regular(path)
@@ -44,7 +44,7 @@ def _read_once(fd: int, path: bytes, max_bytes: int, started_ns: int) -> tuple[b
     after = os.fstat(fd)
     is_whole = version_of(before) == version_of(after) and len(data) == after.st_size
     is_settled = max(after.st_mtime_ns, after.st_ctime_ns) <= started_ns - SETTLED_AFTER_NS
-    return data, version_of(after) if is_whole and is_settled else None, is_whole
+    return data, version_of(after) if is_settled else None, is_whole
 
 
 def _open(root: int, path: bytes) -> int:

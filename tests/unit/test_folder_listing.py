@@ -325,6 +325,13 @@ class TestUnmounted:
         assert pages[-1].unlisted == []
         assert json.loads(pages[-1].cursor)["mounts"] == []
 
+    def test_a_mount_point_that_is_unmounted_within_a_pass_is_unlisted(self, tmp_path: Path) -> None:
+        put(tmp_path, "nas/a.md", "nas/b.md")
+        cursor = self.with_mounts(folder(tmp_path).list_page(None, limit=1).cursor, "nas")
+        (tmp_path / "nas/a.md").unlink()
+        (tmp_path / "nas/b.md").unlink()
+        assert [part.path for part in unlisted(tmp_path, cursor=cursor)] == ["nas"]
+
     def test_a_mount_point_with_files_is_a_folder_like_any_other(self, tmp_path: Path) -> None:
         put(tmp_path, "nas/b.md")
         pages = one_pass(tmp_path, cursor=self.with_mounts(self.after_a_pass(tmp_path), "nas"))
