@@ -92,7 +92,7 @@ class PageLister:
         draft = _Draft(cursor=begins.cursor, is_complete=begins.is_complete)
         if draft.is_complete:
             return draft
-        connector = make_connector(row.kind, row.config, row.name)
+        connector = make_connector(row.kind, row.config, name=row.name)
         # Half a page at a time: a page is cut as soon as the next half might not fit, so that it holds at least half
         # of what it may, unless the listing ends.
         limit = max(1, wanted.page_size // 2)

@@ -95,7 +95,11 @@ class PagePreparer:
         started = staging.start_items(self._store, page, [item.ord for item in tried])
         futures = {
             pool.submit(
-                read_document, item, make_connector(row.kind, row.config, row.name), known.get(item.source_id), reading
+                read_document,
+                item,
+                make_connector(row.kind, row.config, name=row.name),
+                known.get(item.source_id),
+                reading,
             ): item
             for item in tried
         }

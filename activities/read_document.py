@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any, Final, Protocol
 
-from activities.parsers import ParsedDocument, ParseFailure, parser_of
+from activities.parsers import ParsedDocument, ParseFailure, detect, parser_version
 from activities.store.listing import Known
 from activities.store.staging import NotedItem, OpenItem, StagedDocument
 from headwater.chunking.profile import ChunkingProfile, TokenEnds
@@ -80,7 +80,7 @@ def _read(
     item: OpenItem, fetched: FetchedDocument, held: Known | None, reading: Reading
 ) -> StagedDocument | NotedItem:  # fmt: skip
     raw = hashlib.sha256(fetched.data)
-    parser = parser_of(fetched.name, fetched.data, fetched.media_type)
+    parser = parser_version(detect(fetched.name, fetched.data, fetched.media_type))
     read: dict[str, Any] = {
         "version": fetched.version,
         "raw_sha256": raw.hexdigest(),

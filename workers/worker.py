@@ -86,6 +86,11 @@ def _workers(
         workers.append(serve(queues.EMBED, options.cores, [BatchEmbedder(store, embedders).embed_batch]))
     if "db" in options.roles:
         keeper, publisher = PassKeeper(store, tenants=options.tenants), PagePublisher(store)
-        methods = [keeper.begin_pass, keeper.advance_checkpoint, keeper.end_pass, publisher.publish_page]
+        methods: list[Callable[..., Any]] = [
+            keeper.begin_pass,
+            keeper.advance_checkpoint,
+            keeper.end_pass,
+            publisher.publish_page,
+        ]
         workers.append(serve(queues.DB, 4, methods))
     return workers

@@ -3,9 +3,10 @@
 import asyncio
 import contextlib
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
+from typing import Any
 
 from temporalio import activity
 from temporalio.client import Client
@@ -114,8 +115,8 @@ class Script:
     @contextlib.asynccontextmanager
     async def served(self, client: Client) -> AsyncIterator[None]:
         """Workers for every queue, playing this script."""
-        io = [self.list_page, self.prepare_page]
-        db = [self.begin_pass, self.publish_page, self.advance_checkpoint, self.end_pass]
+        io: list[Callable[..., Any]] = [self.list_page, self.prepare_page]
+        db: list[Callable[..., Any]] = [self.begin_pass, self.publish_page, self.advance_checkpoint, self.end_pass]
         async with (
             Worker(client, task_queue=queues.CONTROL, workflows=[SyncCorpus]),
             Worker(client, task_queue=queues.IO, activities=io),

@@ -150,7 +150,7 @@ async def test_unknown_fields_are_ignored(temporal_client: Client) -> None:
 async def test_the_one_who_starts_a_sync_gets_its_first_pass(temporal_client: Client) -> None:
     script = Script(pages=1)
     async with script.served(temporal_client):
-        started = WithStartWorkflowOperation(
+        started: WithStartWorkflowOperation[Any, SyncResult] = WithStartWorkflowOperation(
             "SyncCorpus",
             INPUT,
             id=f"sync:{uuid.uuid4()}",
@@ -242,7 +242,7 @@ async def test_the_ticket_of_a_long_pass_is_good_in_the_new_run(temporal_client:
     script = Script(pages=PAGES_A_RUN + 1, batches=1)
     async with script.served(temporal_client):
         workflow_id = f"sync:{uuid.uuid4()}"
-        started = WithStartWorkflowOperation(
+        started: WithStartWorkflowOperation[Any, SyncResult] = WithStartWorkflowOperation(
             "SyncCorpus",
             INPUT,
             id=workflow_id,

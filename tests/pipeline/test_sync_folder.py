@@ -1,0 +1,197 @@
+"""What a sync of a folder leaves: what is there is visible, what is gone is not, and nothing is paid for twice."""
+
+import os
+
+import pytest
+
+from activities.connectors import AccessRule
+from tests.pipeline.harness import Pipeline, Shelf
+
+
+async def test_every_document_becomes_visible(pipeline: Pipeline, shelf: Shelf) -> None:
+    shelf.write("leave.md", "# Leave\n\nThirty days a year.")
+    shelf.write("it/wifi.txt", "The password changes on Mondays.")
+    shelf.write("empty.txt", "")
+    pipeline.register(shelf)
+    result = await pipeline.sync(shelf)
+    assert (result.upserted, result.failed, result.pages, result.exhausted) == (3, 0, 1, True)
+    assert result.embedded_chunks == 2
+    assert pipeline.visible() == {
+        shelf.id_of("leave.md"): "# Leave\n\nThirty days a year.",
+        shelf.id_of("it/wifi.txt"): "The password changes on Mondays.",
+        shelf.id_of("empty.txt"): "",
+    }
+    assert pipeline.states()[shelf.id_of("empty.txt")] == ("empty", None)
+
+
+async def test_a_second_sync_changes_nothing(pipeline: Pipeline, shelf: Shelf) -> None:
+    for number in range(5):
+        shelf.write(f"{number}.md", f"Document {number}")
+    pipeline.register(shelf)
+    first = await pipeline.sync(shelf)
+    second = await pipeline.sync(shelf)
+    assert (second.upserted, second.skipped, second.embedded_chunks) == (0, 5, 0)
+    assert second.generation == first.generation
+
+
+async def test_an_edit_embeds_only_the_changed_chunks(pipeline: Pipeline, shelf: Shelf) -> None:
+    paragraphs = [f"Paragraph {number}. " + "word " * 150 for number in range(6)]
+    shelf.write("long.txt", "\n\n".join(paragraphs))
+    pipeline.register(shelf)
+    first = await pipeline.sync(shelf)
+    shelf.write("long.txt", "\n\n".join([*paragraphs[:5], paragraphs[5] + "changed"]))
+    second = await pipeline.sync(shelf)
+    assert second.upserted == 1
+    assert second.embedded_chunks == 1
+    assert second.reused_chunks == first.embedded_chunks - 1
+    assert pipeline.visible()[shelf.id_of("long.txt")].endswith("changed")
+
+
+async def test_a_deleted_file_goes_and_a_renamed_one_embeds_nothing(pipeline: Pipeline, shelf: Shelf) -> None:
+    shelf.write("a.md", "Alpha")
+    shelf.write("b.md", "Beta")
+    pipeline.register(shelf)
+    await pipeline.sync(shelf)
+    (shelf.root / "a.md").unlink()
+    (shelf.root / "b.md").rename(shelf.root / "c d#é.md")
+    result = await pipeline.sync(shelf)
+    assert (result.deleted, result.upserted, result.embedded_chunks, result.reused_chunks) == (2, 1, 0, 1)
+    assert pipeline.visible() == {shelf.id_of("c%20d%23%C3%A9.md"): "Beta"}
+
+
+async def test_a_touched_file_is_not_published_again(pipeline: Pipeline, shelf: Shelf) -> None:
+    file = shelf.write("a.md", "Alpha")
+    pipeline.register(shelf)
+    first = await pipeline.sync(shelf)
+    os.utime(file, (1, 1))
+    second = await pipeline.sync(shelf)
+    assert (second.upserted, second.skipped, second.generation) == (0, 1, first.generation)
+
+
+async def test_full_reads_everything_again(pipeline: Pipeline, shelf: Shelf) -> None:
+    shelf.write("a.md", "Alpha")
+    pipeline.register(shelf)
+    await pipeline.sync(shelf)
+    result = await pipeline.sync(shelf, full=True)
+    assert (result.skipped, result.upserted, result.embedded_chunks) == (1, 0, 0)
+
+
+async def test_a_bad_document_costs_only_itself_and_is_counted_every_time(pipeline: Pipeline, shelf: Shelf) -> None:
+    shelf.write("broken.pdf", b"%PDF-1.4\nnothing that follows is a document")
+    shelf.write("archive.zip", b"PK\x03\x04" + bytes(100))
+    shelf.write("good.md", "Good")
+    pipeline.register(shelf)
+    for _ in range(2):
+        result = await pipeline.sync(shelf)
+        assert result.failed == 2
+        assert {(failure.source_id, failure.state) for failure in result.failures} == {
+            (shelf.id_of("broken.pdf"), "failed"),
+            (shelf.id_of("archive.zip"), "unsupported"),
+        }
+    assert list(pipeline.visible()) == [shelf.id_of("good.md")]
+    assert result.skipped == 1
+
+
+async def test_a_document_that_breaks_keeps_its_last_good_text(pipeline: Pipeline, shelf: Shelf) -> None:
+    shelf.write("a.md", "Alpha")
+    pipeline.register(shelf)
+    await pipeline.sync(shelf)
+    shelf.write("a.md", b"\x00\x01\x02\x03" * 100)
+    result = await pipeline.sync(shelf)
+    assert result.failed == 1
+    assert pipeline.visible() == {shelf.id_of("a.md"): "Alpha"}
+    assert pipeline.states()[shelf.id_of("a.md")][0] == "unsupported"
+
+
+async def test_many_pages_are_one_corpus(pipeline: Pipeline, shelf: Shelf) -> None:
+    for number in range(250):
+        shelf.write(f"{number % 7}/{number}.md", f"Document {number}")
+    pipeline.register(shelf)
+    result = await pipeline.sync(shelf)
+    assert (result.upserted, result.pages) == (250, 3)
+    assert len(pipeline.visible()) == 250
+
+
+async def test_more_deletions_than_a_page_holds(pipeline: Pipeline, shelf: Shelf) -> None:
+    for number in range(25):
+        shelf.write(f"{number}.md", f"Document {number}")
+    pipeline.register(shelf)
+    await pipeline.sync(shelf)
+    for number in range(1, 25):
+        (shelf.root / f"{number}.md").unlink()
+    result = await pipeline.sync(shelf, page_size=10)
+    assert (result.deleted, result.skipped) == (24, 1)
+    assert list(pipeline.visible()) == [shelf.id_of("0.md")]
+
+
+async def test_max_pages_stops_and_the_next_sync_goes_on(pipeline: Pipeline, shelf: Shelf) -> None:
+    for number in range(30):
+        shelf.write(f"{number:02}.md", f"Document {number}")
+    pipeline.register(shelf)
+    first = await pipeline.sync(shelf, page_size=10, max_pages=1)
+    assert (first.upserted, first.exhausted) == (10, False)
+    rest = await pipeline.sync(shelf, page_size=10)
+    assert (rest.upserted, rest.skipped, rest.deleted, rest.exhausted) == (20, 0, 0, True)
+    assert len(pipeline.visible()) == 30
+
+
+async def test_two_folders_of_one_corpus_stay_apart(pipeline: Pipeline, shelf: Shelf) -> None:
+    other = Shelf(shelf.root.parent / "other", name="other")
+    shelf.write("README.md", "One")
+    other.write("README.md", "Two")
+    pipeline.register(shelf)
+    pipeline.register(other)
+    await pipeline.sync(shelf)
+    await pipeline.sync(other)
+    (other.root / "README.md").unlink()
+    result = await pipeline.sync(other)
+    assert result.deleted == 1
+    assert pipeline.visible() == {shelf.id_of("README.md"): "One"}
+
+
+async def test_a_folder_that_is_gone_deletes_nothing(pipeline: Pipeline, shelf: Shelf) -> None:
+    from temporalio.client import WorkflowFailureError
+
+    shelf.write("a.md", "Alpha")
+    pipeline.register(shelf)
+    await pipeline.sync(shelf)
+    shelf.root.rename(shelf.root.parent / "away")
+    with pytest.raises(WorkflowFailureError):
+        await pipeline.sync(shelf)
+    assert pipeline.visible() == {shelf.id_of("a.md"): "Alpha"}
+    (shelf.root.parent / "away").rename(shelf.root)
+    assert (await pipeline.sync(shelf)).deleted == 0
+
+
+async def test_a_new_rule_changes_grants_without_embedding(pipeline: Pipeline, shelf: Shelf) -> None:
+    shelf.write("a.md", "Alpha")
+    pipeline.register(shelf, access=None)
+    await pipeline.sync(shelf)
+    assert grants_of(pipeline) == {shelf.id_of("a.md"): (0, [])}
+    pipeline.register(shelf, access=AccessRule.from_grants(["user:alice", "group:eng"]))
+    result = await pipeline.sync(shelf)
+    assert (result.embedded_chunks, result.upserted, result.skipped) == (0, 0, 1)
+    assert grants_of(pipeline) == {shelf.id_of("a.md"): (1, ["alice", "eng"])}
+
+
+async def test_a_file_that_comes_back_has_the_rule_and_no_old_grants(pipeline: Pipeline, shelf: Shelf) -> None:
+    shelf.write("a.md", "Alpha")
+    pipeline.register(shelf, access=AccessRule.from_grants(["user:alice"]))
+    await pipeline.sync(shelf)
+    (shelf.root / "a.md").unlink()
+    await pipeline.sync(shelf)
+    assert grants_of(pipeline)[shelf.id_of("a.md")][1] == []
+    pipeline.register(shelf, access=AccessRule.from_grants(["user:bob"]))
+    shelf.write("a.md", "Alpha")
+    await pipeline.sync(shelf)
+    assert pipeline.visible() == {shelf.id_of("a.md"): "Alpha"}
+    assert grants_of(pipeline)[shelf.id_of("a.md")][1] == ["bob"]
+
+
+def grants_of(pipeline: Pipeline) -> dict[str, tuple[int, list[str]]]:
+    """Access version and names, by source."""
+    sql = f"""SELECT s.source_id, s.access_version,
+                     array(SELECT g.name FROM "{pipeline.store.schema}".grantee g WHERE g.grantee_id = ANY (s.grants) ORDER BY 1)
+                FROM "{pipeline.store.schema}".source s"""
+    with pipeline.store.connection() as conn:
+        return {row[0]: (row[1], row[2]) for row in conn.execute(sql.encode())}
