@@ -26,8 +26,11 @@ _PLACE = re.compile(r"\{([a-z_]+)\}")
 
 @lru_cache(maxsize=512)
 def statement(name: str, schema: str, **numbers: int) -> bytes:
-    """The block ``name`` of ``queries.sql`` with its parts, the quoted schema and ``numbers`` in place."""
-    quoted = sql.Identifier(schema).as_string(None).replace("%", "%%")       # a percent sign is no placeholder
+    """The block ``name`` of ``queries.sql`` with its parts, the quoted schema and ``numbers`` in place.
+
+    To be executed with parameters, if only ``{}``: psycopg then reads the ``%%`` of a schema's name as ``%``.
+    """
+    quoted = sql.Identifier(schema).as_string(None).replace("%", "%%")
     known = {"schema": quoted, **{key: str(number) for key, number in numbers.items()}}
 
     def fill(block: str) -> str:
@@ -79,7 +82,7 @@ def make_pool(dsn: str) -> ConnectionPool[psycopg.Connection]:
     session = statement("session", "")
 
     def configure(connection: psycopg.Connection) -> None:
-        connection.execute(session)
+        connection.execute(session, {})
 
     return ConnectionPool(dsn, configure=configure, **_POOL)
 
@@ -89,7 +92,7 @@ def make_async_pool(dsn: str) -> AsyncConnectionPool[psycopg.AsyncConnection]:
     session = statement("session", "")
 
     async def configure(connection: psycopg.AsyncConnection) -> None:
-        await connection.execute(session)
+        await connection.execute(session, {})
 
     return AsyncConnectionPool(dsn, configure=configure, **_POOL)
 
@@ -141,6 +144,5 @@ def reason(error: psycopg.Error) -> str:
     """What kind of error this was. Only a server that was never reached is quoted: others may repeat a stored value."""
     if error.sqlstate is not None:
         return f"{type(error).__name__}, {error.sqlstate}"
-    if isinstance(error, psycopg.OperationalError) and (lines := str(error).strip().splitlines()):
-        return lines[-1].strip()[:200]
-    return type(error).__name__
+    said = " ".join(str(error).removeprefix("connection failed: ").split())
+    return said[:200] if isinstance(error, psycopg.OperationalError) and said else type(error).__name__

@@ -58,7 +58,7 @@ class Retriever(_Asker):
         retriever = cls(dsn, embedder=embedder, schema=schema)
         with db.translated(schema):
             with db.connect(dsn) as connection:
-                connection.execute(db.statement("ready", schema))
+                connection.execute(db.statement("ready", schema), {})
             retriever._pool.open()
         return retriever
 
@@ -141,15 +141,16 @@ class Retriever(_Asker):
 
 
 class AsyncRetriever(_Asker):
-    """`Retriever` for asyncio: the same arguments, and ``await``. Made by `connect`, used with ``async with``."""
+    """`Retriever` for asyncio: the same arguments, and ``await``. Made by `connect`; close it, or use ``async with``."""
 
     def __init__(self, dsn: str, *, embedder: str | Embedder, schema: str = "headwater") -> None:
         super().__init__(dsn, embedder=embedder, schema=schema)
         self._pool = db.make_async_pool(dsn)
+        self._is_opened = False
 
     @classmethod
     def connect(cls, dsn: str, *, embedder: str | Embedder, schema: str = "headwater") -> Self:
-        """A retriever that connects when ``async with`` begins. See `Retriever.connect`."""
+        """A retriever that connects when ``async with`` begins, or with the first question. See `Retriever.connect`."""
         return cls(dsn, embedder=embedder, schema=schema)
 
     async def retrieve(
@@ -203,6 +204,7 @@ class AsyncRetriever(_Asker):
 
     @asynccontextmanager
     async def _connection(self) -> AsyncIterator[psycopg.AsyncConnection]:
+        await self._open()
         try:
             connection = await self._pool.getconn(db.GLANCE_S)
         except PoolTimeout:
@@ -215,13 +217,19 @@ class AsyncRetriever(_Asker):
 
     async def close(self) -> None:
         """Closes the connections it opened."""
+        await self._open()
         await self._pool.close()
+
+    async def _open(self) -> None:
+        if not self._is_opened:                          # a pool that was closed stays so
+            await self._pool.open()
+            self._is_opened = True
 
     async def __aenter__(self) -> Self:
         with db.translated(self._schema):
             async with await db.connect_async(self._dsn) as connection:
-                await connection.execute(db.statement("ready", self._schema))
-            await self._pool.open()
+                await connection.execute(db.statement("ready", self._schema), {})
+            await self._open()
         return self
 
     async def __aexit__(self, *_: object) -> None:

@@ -56,22 +56,22 @@ def corpus(reading: str, scope: Scope, embedder: HashEmbedder) -> Iterator[Corpu
 @pytest.fixture(params=["sync", "async"])
 def ask(request: pytest.FixtureRequest, reading: str, scope: Scope, embedder: HashEmbedder) -> Ask:
     answer: Callable[..., RetrievalResult] = _sync if request.param == "sync" else _async
-    usual = {"embedder": embedder, "scope": scope, "authorization": ALICE}
+    usual = {"dsn": reading, "schema": "headwater", "embedder": embedder, "scope": scope, "authorization": ALICE}
 
     def ask(query: str, **arguments: Any) -> RetrievalResult:
-        return answer(reading, query, **{**usual, **arguments})
+        return answer(query, **{**usual, **arguments})
 
     return ask
 
 
-def _sync(dsn: str, query: str, *, embedder: str | Embedder, **arguments: Any) -> RetrievalResult:
-    with Retriever.connect(dsn, embedder=embedder) as retriever:
+def _sync(query: str, *, dsn: str, schema: str, embedder: str | Embedder, **arguments: Any) -> RetrievalResult:
+    with Retriever.connect(dsn, embedder=embedder, schema=schema) as retriever:
         return retriever.retrieve(query, **arguments)
 
 
-def _async(dsn: str, query: str, *, embedder: str | Embedder, **arguments: Any) -> RetrievalResult:
+def _async(query: str, *, dsn: str, schema: str, embedder: str | Embedder, **arguments: Any) -> RetrievalResult:
     async def answer() -> RetrievalResult:
-        async with AsyncRetriever.connect(dsn, embedder=embedder) as retriever:
+        async with AsyncRetriever.connect(dsn, embedder=embedder, schema=schema) as retriever:
             return await retriever.retrieve(query, **arguments)
 
     return asyncio.run(answer())

@@ -197,7 +197,7 @@ class CorpusRows:
         return cast(int, row[0])
 
     def _named(self, sql: str) -> bytes:
-        return sql.replace("{}", names.Identifier(self.schema).as_string(None)).encode()
+        return sql.replace("{}", names.Identifier(self.schema).as_string(None).replace("%", "%%")).encode()
 
     def _connector(self, name: str) -> int:
         return self._one(

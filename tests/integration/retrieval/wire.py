@@ -31,7 +31,8 @@ class Wire:
         self._threads: list[threading.Thread] = []
         self.is_held = threading.Event()
         self._listener = socket.create_server(("127.0.0.1", 0))
-        self.dsn = make_conninfo(dsn, host="127.0.0.1", port=self._listener.getsockname()[1], sslmode="disable")
+        self._port: int = self._listener.getsockname()[1]
+        self.dsn = make_conninfo(dsn, host="127.0.0.1", port=self._port, sslmode="disable")
         self._start(self._accept, self._listener)
 
     def at(self, statement: int, act: Act) -> None:
@@ -47,6 +48,18 @@ class Wire:
         for gate in held:
             gate.set()
 
+    def refuse(self) -> None:
+        """As if the server were gone: connections end, and new ones are refused."""
+        with contextlib.suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        self.cut()
+
+    def accept(self) -> None:
+        """As if it were back, at the same address."""
+        self._listener = socket.create_server(("127.0.0.1", self._port))
+        self._start(self._accept, self._listener)
+
     def cut(self) -> None:
         """Ends every connection there is, as a server does that is killed."""
         with self._lock:
@@ -58,11 +71,8 @@ class Wire:
 
     def close(self) -> None:
         """Ends every connection and takes no more."""
-        with contextlib.suppress(OSError):
-            self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
         self.release()
-        self.cut()
+        self.refuse()
         for thread in self._threads:
             thread.join()
 

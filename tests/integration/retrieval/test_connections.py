@@ -1,0 +1,180 @@
+"""What a retriever does when the server is away, comes back, or is not what it should be."""
+
+import asyncio
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import psycopg
+import pytest
+from psycopg import sql
+from psycopg.conninfo import make_conninfo
+
+from activities.store.migrate import migrate
+from headwater import AsyncRetriever, Retriever, Scope, StoreError, ValidationError
+from headwater.embedders.hashing import HashEmbedder
+from tests.integration.retrieval.conftest import ALICE, Ask, Asker
+from tests.integration.retrieval.corpus_rows import CorpusRows
+from tests.integration.retrieval.wire import Wire
+
+
+def test_connections_that_died_while_idle_are_no_error(corpus: CorpusRows, asker: Asker, wire: Wire) -> None:
+    corpus.add("one", "text")
+    assert asker.ask("text").hits
+
+    wire.cut()
+
+    assert asker.ask("text").hits
+
+
+def test_a_server_that_is_gone_is_one_sentence_and_found_again_when_it_is_back(
+    corpus: CorpusRows, asker: Asker, wire: Wire
+) -> None:
+    corpus.add("one", "text")
+    assert asker.ask("text").hits
+
+    wire.refuse()
+    for _ in range(2):
+        with pytest.raises(StoreError, match=r"^Postgres gave no answer \(.+\): see whether it is up") as caught:
+            asker.ask("text")
+        assert "test" not in str(caught.value).replace("latest", "")     # the password of the tests' server
+    wire.accept()
+
+    assert asker.ask("text").hits
+
+
+def test_a_retriever_serves_more_threads_than_it_has_connections(
+    corpus: CorpusRows, reading: str, scope: Scope, embedder: HashEmbedder
+) -> None:
+    for number in range(8):
+        corpus.add(f"s{number}", f"number{number}")
+
+    with Retriever.connect(reading, embedder=embedder) as retriever, ThreadPoolExecutor(16) as threads:
+
+        def ask(number: int) -> str:
+            return retriever.retrieve(f"number{number % 8}", scope=scope, authorization=ALICE).hits[0].source_id
+
+        assert list(threads.map(ask, range(64))) == [f"s{number % 8}" for number in range(64)]
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"password": "wrong-secret"}, "password authentication failed"),
+        ({"dbname": "nowhere"}, 'database "nowhere" does not exist'),
+        ({"host": "127.0.0.1", "port": 1}, "refused"),
+    ],
+)
+def test_a_server_that_refuses_is_quoted_without_the_password(
+    ask: Ask, reading: str, change: dict[str, str | int], says: str
+) -> None:
+    with pytest.raises(StoreError, match=says) as caught:
+        ask("text", dsn=make_conninfo(reading, **change))
+    assert "wrong-secret" not in str(caught.value)
+
+
+def test_a_dsn_that_is_none_is_not_repeated(ask: Ask) -> None:
+    with pytest.raises(StoreError, match=r"^dsn is not one") as caught:
+        ask("text", dsn="postgres and secret")
+    assert "secret" not in str(caught.value)
+
+
+def test_a_database_that_was_not_migrated_says_what_to_run(ask: Ask, postgres: str) -> None:
+    with pytest.raises(StoreError, match="headwater migrate"):
+        ask("text", dsn=postgres)
+
+
+@pytest.mark.parametrize("schema", ["", "x" * 57, "a\0b"])
+def test_a_schema_that_cannot_be_is_refused(schema: str, embedder: HashEmbedder) -> None:
+    for connect in (Retriever.connect, AsyncRetriever.connect):
+        with pytest.raises(ValidationError, match=r"^schema"):
+            connect("", embedder=embedder, schema=schema)
+
+
+def test_something_that_embeds_nothing_is_refused() -> None:
+    with pytest.raises(ValidationError, match=r"^embedder"):
+        Retriever.connect("", embedder=object())  # type: ignore[arg-type]  # that it is none is the point
+
+
+def test_a_closed_retriever_says_so(reading: str, scope: Scope, embedder: HashEmbedder) -> None:
+    retriever = Retriever.connect(reading, embedder=embedder)
+    retriever.close()
+
+    with pytest.raises(StoreError, match="closed"):
+        retriever.retrieve("text", scope=scope, authorization=ALICE)
+
+
+async def test_an_async_retriever_opens_with_the_first_question_and_closes_for_good(
+    reading: str, scope: Scope, embedder: HashEmbedder
+) -> None:
+    retriever = AsyncRetriever.connect(reading, embedder=embedder)
+    await asyncio.gather(*(retriever.retrieve("text", scope=scope, authorization=ALICE) for _ in range(8)))
+    await retriever.close()
+    with pytest.raises(StoreError, match="closed"):
+        await retriever.retrieve("text", scope=scope, authorization=ALICE)
+
+
+async def test_an_async_retriever_that_was_never_used_can_be_closed(reading: str, embedder: HashEmbedder) -> None:
+    await AsyncRetriever.connect(reading, embedder=embedder).close()
+
+
+@pytest.mark.parametrize("schema", ['Head "water" {schema}', "100%s", "übersicht"])
+def test_a_schema_may_have_any_name(database: str, scope: Scope, embedder: HashEmbedder, ask: Ask, schema: str) -> None:
+    migrate(database, schema)
+    with psycopg.connect(database, autocommit=True) as connection:
+        CorpusRows(connection, scope, embedder, schema=schema).add("one", "text")
+
+    assert ask("text", dsn=database, schema=schema).hits
+
+
+# --- the reader role
+
+
+@pytest.fixture
+def reader(database: str) -> Iterator[str]:
+    """A login that was granted `headwater_reader` and nothing else."""
+    name = "reading_host"
+    with psycopg.connect(database, autocommit=True) as admin:
+        admin.execute(sql.SQL("CREATE ROLE {} LOGIN PASSWORD 'r' IN ROLE headwater_reader").format(sql.Identifier(name)))
+        yield make_conninfo(database, user=name, password="r")
+        admin.execute(sql.SQL("DROP ROLE {}").format(sql.Identifier(name)))
+
+
+def test_the_reader_role_is_enough_and_writes_nothing(
+    database: str, reader: str, scope: Scope, embedder: HashEmbedder, ask: Ask
+) -> None:
+    with psycopg.connect(database, autocommit=True) as admin:
+        CorpusRows(admin, scope, embedder).add("one", "text")
+
+    assert ask("text", dsn=reader, on_access_denied=lambda event: None).hits
+    with psycopg.connect(reader, autocommit=True) as connection:
+        rights = connection.execute(
+            "SELECT c.relname, bool_or(has_table_privilege(c.oid, privilege))"
+            " FROM pg_class c, unnest(ARRAY['INSERT', 'UPDATE', 'DELETE', 'TRUNCATE']) privilege"
+            " WHERE c.relnamespace = 'headwater'::regnamespace AND c.relkind IN ('r', 'p') GROUP BY c.relname"
+        ).fetchall()
+        assert len(rights) > 10 and not any(may_write for _, may_write in rights)
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            connection.execute("DELETE FROM headwater.tombstone")
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            connection.execute("CREATE TABLE headwater.mine ()")
+
+
+def test_a_login_without_the_role_is_told_which_one_it_needs(database: str, ask: Ask) -> None:
+    with psycopg.connect(database, autocommit=True) as admin:
+        admin.execute("CREATE ROLE stranger LOGIN PASSWORD 's'")
+        try:
+            with pytest.raises(StoreError, match="grant it the role 'headwater_reader'"):
+                ask("text", dsn=make_conninfo(database, user="stranger", password="s"))
+        finally:
+            admin.execute("DROP ROLE stranger")
+
+
+def test_the_library_s_own_session_is_read_only(database: str, embedder: HashEmbedder) -> None:
+    with Retriever.connect(database, embedder=embedder) as retriever, retriever._connection() as connection:
+        with pytest.raises(psycopg.errors.ReadOnlySqlTransaction):
+            connection.execute("DELETE FROM headwater.tombstone")
+        settings = connection.execute("SELECT current_setting('plan_cache_mode'), current_setting('jit')").fetchone()
+
+    assert settings == ("force_generic_plan", "off")
+
+
