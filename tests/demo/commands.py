@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from tests.demo.narration import Narration
 
+READY: Final = "Ready: "
 STARTING_S: Final = 120.0
 STOPPING_S: Final = 60.0
 
@@ -101,11 +102,10 @@ class Headwater:
 
     def _wait_until_up(self, process: "subprocess.Popen[bytes]", log_path: Path) -> None:
         deadline = time.monotonic() + STARTING_S
-        services = self.home / "services.json"
-        while not (services.exists() and json.loads(services.read_text("utf-8")).get("temporal_address")):
+        while READY not in (said := log_path.read_text("utf-8", "replace")):
             if process.poll() is not None:
-                said = log_path.read_text("utf-8", "replace").strip().splitlines()
-                raise DemoFailure(f"`headwater up` did not start: {said[-1] if said else 'it said nothing'}")
+                last = said.strip().splitlines()[-1:] or ["it said nothing"]
+                raise DemoFailure(f"`headwater up` did not start: {last[0]}")
             if time.monotonic() > deadline:
                 raise DemoFailure(f"`headwater up` was not ready after {STARTING_S:.0f} s; {log_path} says more.")
             time.sleep(0.05)

@@ -22,7 +22,9 @@ DELETED_PHRASE: Final = "THE BICYCLE SCHEME"
 
 DAMAGED: Final = "finance/scan of the lease.pdf"
 GUARDED: Final = "hr/pay-bands.md"
-GUARDED_QUESTION: Final = "What is the salary range of a level 4 engineer in Ghent?"
+OPEN: Final = "people/career-levels.md"
+CLOSED_TO_MARA: Final = ("hr/", "board/", "engineering/", "finance/")
+GUARDED_QUESTION: Final = "What is the salary range of a level 4 engineer?"
 
 
 def tell(headwater: Headwater, narration: Narration, workplace: Path) -> None:
@@ -81,16 +83,16 @@ def _ask_as_two_people(headwater: Headwater, narration: Narration) -> None:
     as_mara = _search(GUARDED_QUESTION, "mara")
     as_agnes = _search(GUARDED_QUESTION, "agnes", ["hr"])
     headwater.show(*as_mara, "--top-k", "1", lines=8)
-    seen_by_mara = _paths(headwater.ask(*as_mara, "--top-k", "50"))
+    seen_by_mara = _paths(headwater.ask(*as_mara, "--top-k", "32"))
     _expect(
-        bool(seen_by_mara) and not any(path.startswith(("hr/", "board/", "engineering/")) for path in seen_by_mara),
-        f"mara may read nothing of hr, board or engineering, and found {seen_by_mara}.",
+        seen_by_mara[:1] == [OPEN] and not any(path.startswith(CLOSED_TO_MARA) for path in seen_by_mara),
+        f"mara should find {OPEN} and nothing of {', '.join(CLOSED_TO_MARA)}, and found {seen_by_mara}.",
     )
-    narration.seen("mara finds the open page on career levels, and nothing that only others may read")
+    narration.seen(f"mara finds the open page {OPEN}, and of all 32 best passages none that is closed to her")
     headwater.show(*as_agnes, "--top-k", "1", lines=8)
     seen_by_agnes = _paths(headwater.ask(*as_agnes))
     _expect(seen_by_agnes[:1] == [GUARDED], f"agnes should find {GUARDED} first, and found {seen_by_agnes}.")
-    narration.seen("agnes finds the pay bands")
+    narration.seen(f"agnes finds {GUARDED}")
 
 
 def _edit(headwater: Headwater, narration: Narration, folder: Path, sync: tuple[str, ...]) -> None:
@@ -129,7 +131,7 @@ def _delete(headwater: Headwater, narration: Narration, folder: Path, sync: tupl
         (result["deleted"], result["upserted"], result["embedded_chunks"]) == (1, 0, 0),
         f"One deletion and nothing else was expected, and the sync reports {result}.",
     )
-    gone = headwater.ask(*asked, "--top-k", "50")
+    gone = headwater.ask(*asked, "--top-k", "32")
     _expect(
         DELETED not in _paths(gone) and DELETED_PHRASE not in str(gone),
         f"{DELETED} was deleted, and its text is still found.",

@@ -86,15 +86,6 @@ PRICE_LIST = [
     Section(
         "Price list, Europe, from 1 October 2026",
         ["All prices in euros, without tax, free to door within the European Union. Valid until 30 September 2027."],
-        [
-            ["number", "article", "price"],
-            ["TW-4", "probe, five sensors, polyamide, 50 m", "4,850"],
-            ["TW-4D", "probe, five sensors, titanium, 200 m", "6,900"],
-            ["TW-4W", "probe for waste water", "5,450"],
-            ["TW-4S", "short probe for cable, no battery", "4,200"],
-            ["TG-2", "gateway, two SIM cards", "1,190"],
-            ["TS-20", "solar set for the gateway", "340"],
-        ],
     ),
     Section(
         "The service",
@@ -104,6 +95,18 @@ PRICE_LIST = [
                 "mobile network is included for one session in six hours; more sessions cost 6 euros a month."
             ),
             "Schools and volunteer groups at rivers pay half. Ask us for the form.",
+        ],
+    ),
+    Section(
+        "Probes and gateways",
+        table=[
+            ["number", "article", "price"],
+            ["TW-4", "probe, five sensors, polyamide, 50 m", "4,850"],
+            ["TW-4D", "probe, five sensors, titanium, 200 m", "6,900"],
+            ["TW-4W", "probe for waste water", "5,450"],
+            ["TW-4S", "short probe for cable, no battery", "4,200"],
+            ["TG-2", "gateway, two SIM cards", "1,190"],
+            ["TS-20", "solar set for the gateway", "340"],
         ],
     ),
     Section(
