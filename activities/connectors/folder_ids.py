@@ -41,6 +41,17 @@ def id_prefix(connector: str) -> str:
     return f"folder:{connector}/"
 
 
+def to_locator(encoded: str, mount: bytes | None) -> str:
+    """The encoded path; behind a question mark, which no encoded path holds, the mount point that the file is under."""
+    return encoded if mount is None else f"{encoded}?{encode_path(mount)}"
+
+
+def from_locator(locator: str) -> tuple[bytes, bytes | None]:
+    """The path, and the mount point that the file was under."""
+    path, _, mount = locator.partition("?")
+    return decode_path(path), decode_path(mount) if mount else None
+
+
 def label(path: bytes) -> str:
     """The path as people and access rules see it. Bytes that are no UTF-8 become U+FFFD."""
     return path.decode("utf-8", "replace")

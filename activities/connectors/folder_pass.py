@@ -61,6 +61,8 @@ class FolderPass:
         after = decode_path(cursor.at) if cursor and cursor.at else None
         # No method of this object: a dropped pass would wait for the collector of cycles to close its folders.
         self._files = (found for found in self._walk.files(after) if found[0] != hidden)
+        self._device = here[0]
+        self._last = after
         self._ahead: Found | None = next(self._files, None)  # so that the last page knows that it is the last
 
     def take(self, limit: int) -> list[Found]:
@@ -70,7 +72,15 @@ class FolderPass:
         taken = [self._ahead, *islice(self._files, limit - 1)]
         self._ahead = next(self._files, None)
         self._has_listed = True
+        self._last = taken[-1][0]
         return taken
+
+    def mount_of(self, found: Found) -> bytes | None:
+        """The mount point below the root under which the file lies."""
+        path, seen = found
+        if seen.st_dev == self._device:
+            return None
+        return max((mount for mount in self._walk.mounts if path.startswith(mount + b"/")), key=len, default=None)
 
     @property
     def is_done(self) -> bool:
@@ -87,12 +97,17 @@ class FolderPass:
         self._walk.unlisted.clear()
         return unlisted
 
-    def cursor(self, last: str | None) -> Cursor:
-        """Where to go on after the file with the encoded path ``last``, or where the next pass begins."""
+    def cursor(self) -> Cursor:
+        """Where to go on after the files that were taken, or where the next pass begins."""
         mounts = _encoded(self._walk.mounts)
         if self.is_done:
             return Cursor(root=self._root, mounts=mounts)
-        return Cursor(at=last, root=self._root, mounts=mounts, expected=_encoded(self._walk.expected))
+        return Cursor(
+            at=encode_path(self._last) if self._last else None,
+            root=self._root,
+            mounts=mounts,
+            expected=_encoded(self._walk.expected),
+        )
 
 
 def _decoded(paths: tuple[str, ...]) -> frozenset[bytes]:

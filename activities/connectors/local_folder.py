@@ -9,14 +9,15 @@ from typing import Any, Final, Self
 
 from activities.connectors.access_rule import AccessRule
 from activities.connectors.folder_ids import (
-    decode_path,
     encode_path,
+    from_locator,
     id_prefix,
     label,
     path_from_text,
     path_to_text,
     quoted,
     source_id,
+    to_locator,
 )
 from activities.connectors.folder_pass import Cursor, FolderPass, Found
 from activities.connectors.folder_read import read_file, version_of
@@ -90,7 +91,7 @@ class LocalFolder:
         try:
             if under_way is None:
                 under_way = self._begin(cursor)
-            changes = [self._change(found) for found in under_way.take(limit)]
+            changes = [self._change(found, under_way.mount_of(found)) for found in under_way.take(limit)]
         except OSError as error:
             raise self._root_error(error) from error
         if under_way.looks_unmounted:
@@ -98,7 +99,7 @@ class LocalFolder:
                 f"The folder {quoted(self._root)} is empty and not the one that was synced before: it looks unmounted. "
                 "Mount it; if it is meant to be empty, sync it once with a document in it."
             )
-        following = under_way.cursor(changes[-1].locator if changes else None).model_dump_json(exclude_none=True)
+        following = under_way.cursor().model_dump_json(exclude_none=True)
         if not under_way.is_done:
             self._under_way, self._cursor = under_way, following
         return ChangePage(changes, following, under_way.is_done, under_way.take_unlisted())
@@ -106,14 +107,14 @@ class LocalFolder:
     def fetch(self, change: Change, *, max_bytes: int) -> FetchedDocument:
         """The file. Its version is ``None`` if it changed within the 2 s before, or again and again while it was read.
 
-        Raises `SourceUnavailable` too: if the root is gone or empty, the file is not gone, the folder is unmounted.
+        Raises `SourceUnavailable` too: a file is not gone if the root is gone or empty, or its disk is unmounted.
         """
-        path = decode_path(change.locator)
+        path, mount = from_locator(change.locator)
         root = self._open_root()
         try:
             data, version = read_file(root, path, max_bytes=max_bytes, now_ns=self._now_ns)
         except OSError as error:
-            raise self._document_error(error, path, root) from error
+            raise self._document_error(error, path, mount, root) from error
         finally:
             os.close(root)
         shown = label(path)
@@ -123,11 +124,17 @@ class LocalFolder:
         where = Cursor.parse(cursor) if cursor is not None else None
         return FolderPass(self._open_root(), where, hidden=self._hidden())
 
-    def _change(self, found: Found) -> Change:
+    def _change(self, found: Found, mount: bytes | None) -> Change:
         path, seen = found
         encoded, shown = encode_path(path), label(path)
-        grants = self._access.grants_for(shown) if self._access is not None else None
-        return Change(ChangeKind.UPSERT, source_id(self._prefix, encoded), encoded, version_of(seen), shown, grants)
+        return Change(
+            ChangeKind.UPSERT,
+            source_id=source_id(self._prefix, encoded),
+            locator=to_locator(encoded, mount),
+            version=version_of(seen),
+            path=shown,
+            grants=self._access.grants_for(shown) if self._access is not None else None,
+        )
 
     def _hidden(self) -> bytes | None:
         """The access file's path below the root, if it lies there."""
@@ -155,13 +162,15 @@ class LocalFolder:
             return SourceUnavailable(f"The folder {root} may not be read by this user: change its permissions.")
         return SourceUnavailable(f"The folder {root} cannot be listed: {error.strerror}.")
 
-    def _document_error(self, error: OSError, path: bytes, root: int) -> HeadwaterError:
+    def _document_error(self, error: OSError, path: bytes, mount: bytes | None, root: int) -> HeadwaterError:
         file = quoted(path)
         if error.errno in _PASSING:
             return TransientError(f"The file {file} cannot be read now: {error.strerror}.")
         if error.errno in (errno.ENOENT, errno.ENOTDIR):
             if self._is_empty(root):
                 return SourceUnavailable(f"The folder {quoted(self._root)} became empty while it was synced: mount it.")
+            if mount is not None and not _is_mount(mount, root):
+                return SourceUnavailable(f"The file system at {quoted(mount)} was unmounted: mount it and sync again.")
             return DocumentGone(f"The file {file} is no longer in the folder.")
         if error.errno in (errno.EACCES, errno.EPERM):
             return DocumentRefused(f"The file {file} may not be read by this user: change its permissions.")
@@ -172,6 +181,14 @@ class LocalFolder:
             return all(name.startswith(".") for name in os.listdir(root))
         except OSError as error:
             raise self._root_error(error) from error
+
+
+def _is_mount(path: bytes, root: int) -> bool:
+    try:
+        above = os.stat(os.path.dirname(path) or b".", dir_fd=root)
+        return os.stat(path, dir_fd=root, follow_symlinks=False).st_dev != above.st_dev
+    except OSError:
+        return False
 
 
 def folder_config(

@@ -2,6 +2,7 @@
 
 import os
 import resource
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -179,6 +180,28 @@ def test_a_root_that_went_is_unavailable_and_not_a_document_that_is_gone(tmp_pat
 def test_a_root_that_became_empty_is_unavailable_and_not_a_document_that_is_gone(tmp_path: Path) -> None:
     with pytest.raises(SourceUnavailable, match="became empty"):
         folder(tmp_path).fetch(change("a.md"), max_bytes=10)
+
+
+def test_a_file_whose_disk_is_unmounted_is_unavailable_and_not_gone(tmp_path: Path) -> None:
+    put(tmp_path / "a.md")
+    (tmp_path / "nas").mkdir()
+    with pytest.raises(SourceUnavailable, match="'nas' was unmounted"):
+        folder(tmp_path).fetch(change("nas/b.md?nas"), max_bytes=10)
+
+
+def test_a_file_that_went_from_a_mounted_disk_is_gone() -> None:
+    if not os.path.ismount("/dev/shm"):
+        pytest.skip("nothing is mounted at /dev/shm here")
+    with tempfile.NamedTemporaryFile(dir="/dev/shm") as file:
+        (listed,) = (
+            found
+            for found in LocalFolder("/dev", name="dev").list_page(None, limit=100_000).changes
+            if found.path == file.name.removeprefix("/dev/")
+        )
+        assert listed.locator.endswith("?shm")
+        assert LocalFolder("/dev", name="dev").fetch(listed, max_bytes=10).data == b""
+    with pytest.raises(DocumentGone):
+        LocalFolder("/dev", name="dev").fetch(listed, max_bytes=10)
 
 
 def test_reading_leaves_no_descriptor_open(tmp_path: Path) -> None:
