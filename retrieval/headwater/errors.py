@@ -21,32 +21,48 @@ class HeadwaterError(Exception):
 
 
 class TransientError(HeadwaterError):
+    """The same call may work later."""
+
     code = "ERR_HEADWATER_TRANSIENT"
 
 
 class PermanentError(HeadwaterError):
+    """The same call will not work later either."""
+
     code = "ERR_HEADWATER_PERMANENT"
 
 
 class ValidationError(HeadwaterError, ValueError):
+    """An argument is malformed."""
+
     code = "ERR_HEADWATER_VALIDATION"
 
 
 class LimitError(HeadwaterError, ValueError):
+    """An argument is above its cap."""
+
     code = "ERR_HEADWATER_LIMIT"
 
 
 class ScopeError(HeadwaterError, ValueError):
+    """A corpus of another tenant, or one that was not asked for."""
+
     code = "ERR_HEADWATER_SCOPE"
 
 
 class AccessError(HeadwaterError, PermissionError):
+    """A grant is missing."""
+
     code = "ERR_HEADWATER_ACCESS"
 
 
 class EmbedderMismatch(HeadwaterError):
+    """Vectors of different spaces would be compared."""
+
     code = "ERR_HEADWATER_EMBEDDER_MISMATCH"
 
 
 class StoreError(HeadwaterError):
+    """Postgres refused, is away, or holds something malformed."""
+
     code = "ERR_HEADWATER_STORE"

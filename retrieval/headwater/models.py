@@ -97,6 +97,8 @@ class Trust(Frozen):
 
 
 class Provenance(Frozen):
+    """Where a passage comes from, and how and when it was found."""
+
     source_id: str
     chunk_id: str
     citation_id: str

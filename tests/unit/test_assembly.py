@@ -1,0 +1,139 @@
+"""What fits into an answer: prefixes and separators count, characters stay whole, a shortened passage is the last."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headwater import Authorization, RetrievalResult, Scope
+from headwater.assembly import assemble
+from headwater.search import Candidate, Question
+
+SCOPE = Scope(tenant_id="t1", resource_id="docs", corpus_id="handbook")
+WHEN = datetime(2024, 5, 6, 7, 8, 9, tzinfo=UTC)
+
+
+def make_candidate(text: str, **changes: Any) -> Candidate:
+    values: dict[str, Any] = {
+        "rev_id": 1,
+        "chunk_id": "src#0001",
+        "source_id": "src",
+        "provider": "folder",
+        "revision": 1,
+        "title": None,
+        "uri": None,
+        "locator": None,
+        "metadata": {},
+        "start": 0,
+        "end": len(text),
+        "text": text,
+        "score": 0.5,
+    }
+    return Candidate(**{**values, **changes})
+
+
+def assembled(*texts: str, **limits: int) -> RetrievalResult:
+    usual = {"top_k": 32, "candidates": 128, "max_result_bytes": 65_536, "max_context_tokens": 2_000}
+    who = Authorization(principal_id="alice", tenant_id="t1")
+    question = Question.checked("q", scope=SCOPE, authorization=who, **{**usual, **limits})
+    candidates = [make_candidate(text, chunk_id=f"s#{n:04d}", start=100) for n, text in enumerate(texts, start=1)]
+    return assemble(question, candidates, generation=7, retrieved_at=WHEN)
+
+
+def test_passages_stand_in_blocks_with_a_blank_line_between() -> None:
+    result = assembled("first", "second")
+
+    assert result.text == "[s#0001] first\n\n[s#0002] second"
+    assert [hit.text for hit in result.hits] == ["first", "second"]
+    assert (result.truncated, result.generation, result.query) == (False, 7, "q")
+
+
+def test_no_more_than_top_k_passages_are_shown() -> None:
+    result = assembled("a", "b", "c", top_k=2)
+
+    assert len(result.hits) == len(result.citations) == 2 and not result.truncated
+
+
+@pytest.mark.parametrize(
+    ("size", "shown", "truncated"),
+    [
+        (31, ["first", "second"], False),       # all of it
+        (30, ["first", "secon"], True),
+        (26, ["first", "s"], True),
+        (25, ["first"], True),                  # the prefix fits, and nothing of the passage
+        (17, ["first"], True),                  # not even the prefix
+        (14, ["first"], True),
+        (13, ["firs"], True),
+        (9, [], True),
+        (1, [], True),
+    ],
+)
+def test_prefix_and_separator_count_toward_the_bytes(size: int, shown: list[str], truncated: bool) -> None:
+    result = assembled("first", "second", max_result_bytes=size)
+
+    assert ([hit.text for hit in result.hits], result.truncated) == (shown, truncated)
+    assert len(result.text.encode()) <= size
+
+
+def test_prefix_and_separator_count_toward_the_tokens() -> None:
+    assert [hit.text for hit in assembled("a" * 100, "b" * 100, max_context_tokens=25).hits] == ["a" * 91]
+    assert [hit.text for hit in assembled("a" * 80, "b" * 100, max_context_tokens=25).hits] == ["a" * 80]
+
+
+def test_a_shortened_passage_ends_the_list_and_its_citation_ends_where_it_does() -> None:
+    result = assembled("a" * 100, "b", max_context_tokens=10)
+
+    (hit,), (citation,) = result.hits, result.citations
+    assert hit.text == "a" * 31 and result.truncated
+    assert (citation.start, citation.end) == (100, 131)
+
+
+@pytest.mark.parametrize("size", range(10, 30))
+def test_a_cut_never_falls_within_a_character(size: int) -> None:
+    result = assembled("é😀漢字" * 3, max_result_bytes=size)
+
+    assert len(result.text.encode()) <= size
+    assert not result.hits or "é😀漢字é😀漢字é😀漢字".startswith(result.hits[0].text)
+
+
+def test_nothing_is_an_empty_answer() -> None:
+    result = assembled()
+
+    assert (result.text, result.hits, result.citations, result.truncated) == ("", (), (), False)
+
+
+@given(
+    texts=st.lists(st.text(min_size=1, max_size=60), max_size=8),
+    size=st.integers(1, 400),
+    tokens=st.integers(1, 60),
+)
+def test_both_limits_hold_and_no_more_is_left_out_than_must_be(texts: list[str], size: int, tokens: int) -> None:
+    result = assembled(*texts, max_result_bytes=size, max_context_tokens=tokens)
+
+    used, characters = len(result.text.encode()), len(result.text)
+    assert used <= size and -(-characters // 4) <= tokens
+    assert result.text == "\n\n".join(f"[{hit.chunk_id}] {hit.text}" for hit in result.hits)
+    assert result.truncated == ([hit.text for hit in result.hits] != texts)
+    for hit, text in zip(result.hits, texts, strict=False):
+        assert hit.text == text or (hit is result.hits[-1] and text.startswith(hit.text))
+    if result.truncated and result.hits and result.hits[-1].text != texts[len(result.hits) - 1]:
+        missing = texts[len(result.hits) - 1][len(result.hits[-1].text)]
+        assert used + len(missing.encode()) > size or characters + 1 > tokens * 4
+
+
+def test_an_answer_is_what_validation_would_make_of_it() -> None:
+    """Results are built without validating each value: this is the validation."""
+    result = assembled("first", "second")
+
+    assert RetrievalResult.model_validate(result.model_dump()) == result
+    assert RetrievalResult.model_validate_json(result.model_dump_json()) == result
+
+
+def test_an_answer_cannot_be_changed() -> None:
+    result = assembled("first")
+
+    for part in (result, result.hits[0], result.citations[0], result.hits[0].provenance, result.trust):
+        with pytest.raises(ValueError, match="frozen"):
+            part.query = "another"  # type: ignore[union-attr]  # that it cannot be set is the point

@@ -1,0 +1,31 @@
+"""What hosts may rely on: these names, and no others."""
+
+import subprocess
+import sys
+
+import headwater
+
+PUBLIC = {
+    "AccessDenied", "AccessError", "AsyncRetriever", "Authorization", "Chunk", "Citation", "Embedder", "EmbedderMismatch",
+    "HeadwaterError", "Hit", "LimitError", "PermanentError", "Provenance", "RetrievalResult", "Retriever", "Scope",
+    "ScopeError", "StoreError", "TransientError", "Trust", "ValidationError", "chunk_markdown", "chunk_text",
+    "resolve_embedder",
+}  # fmt: skip
+
+
+def test_the_public_surface_is_this_list() -> None:
+    assert set(headwater.__all__) == PUBLIC and len(headwater.__all__) == len(PUBLIC)
+    assert all(getattr(headwater, name).__doc__ for name in PUBLIC)
+
+
+def test_importing_it_starts_and_configures_nothing_and_loads_no_engine() -> None:
+    program = """
+import logging, os, sys, threading
+handlers, variables = list(logging.root.handlers), dict(os.environ)
+import headwater
+assert threading.active_count() == 1, threading.enumerate()
+assert logging.root.handlers == handlers and dict(os.environ) == variables
+engines = {"temporalio", "onnxruntime", "tokenizers", "pypdf", "activities", "workflows", "workers"} & set(sys.modules)
+assert not engines, engines
+"""
+    subprocess.run([sys.executable, "-W", "error", "-c", program], check=True, timeout=60)

@@ -1,0 +1,198 @@
+"""The recipe without a database: what it asks for, and what it makes of rows that must not be."""
+
+from collections.abc import Callable
+from typing import Any
+
+import psycopg
+import pytest
+
+from headwater import (
+    AccessDenied,
+    Authorization,
+    EmbedderMismatch,
+    HeadwaterError,
+    RetrievalResult,
+    Scope,
+    ScopeError,
+    StoreError,
+)
+from headwater.recheck import Audit
+from headwater.recipe import Steps, recipe
+from headwater.search import Question, Space
+
+SCOPE = Scope(tenant_id="t1", resource_id="docs", corpus_id="handbook")
+SPACE = Space("hash/1", 3)
+
+
+def make_row(**changes: Any) -> tuple[Any, ...]:
+    values = {
+        "generation": 7,
+        "embedder_identity": "hash/1",
+        "dimensions": 3,
+        "rev_id": 1,
+        "chunk_no": 1,
+        "distance": 0.25,
+        "tenant_id": "t1",
+        "resource_id": "docs",
+        "corpus_id": "handbook",
+        "source_id": "src",
+        "provider": "folder",
+        "revision": 1,
+        "title": None,
+        "uri": None,
+        "document_metadata": {},
+        "chunk_metadata": {},
+        "start": 0,
+        "end": 4,
+        "text": "text",
+    }
+    assert changes.keys() <= values.keys()
+    return tuple({**values, **changes}.values())
+
+
+def make_steps(listener: Callable[[AccessDenied], object] | None = None) -> tuple[Steps, Audit]:
+    question = Question.checked(
+        "text",
+        scope=SCOPE,
+        authorization=Authorization(principal_id="alice", tenant_id="t1", group_ids=("eng",)),
+        top_k=5,
+        candidates=None,
+        max_result_bytes=65_536,
+        max_context_tokens=2_000,
+    )
+    audit = Audit(SCOPE, listener)
+    return Steps(recipe(question, SPACE, "[1,0,0]", schema="headwater", audit=audit)), audit
+
+
+def answer(*rows: tuple[Any, ...], verdicts: list[tuple[Any, ...]] | psycopg.Error) -> RetrievalResult:
+    steps, _ = make_steps()
+    steps.feed(rows)
+    if isinstance(verdicts, psycopg.Error):
+        steps.fail(verdicts)
+    else:
+        steps.feed(verdicts)
+    assert steps.next() is None
+    return steps.result
+
+
+def test_a_question_takes_two_statements() -> None:
+    steps, _ = make_steps()
+    search = steps.next()
+    steps.feed([make_row(), make_row(chunk_no=2), make_row(rev_id=2, source_id="other")])
+    recheck = steps.next()
+    steps.feed([(1, True, True), (2, True, True)])
+
+    assert search is not None and search.parameters["identity"] == "hash/1" and search.parameters["groups"] == ["eng"]
+    assert recheck is not None and recheck.parameters["revisions"] == [1, 2]
+    assert steps.next() is None and len(steps.result.hits) == 3
+
+
+def test_where_nothing_was_found_nothing_is_looked_at_again() -> None:
+    steps, _ = make_steps()
+    steps.feed([make_row(rev_id=None)])
+
+    assert steps.next() is None and steps.result.generation == 7
+
+
+def test_a_listener_makes_it_three() -> None:
+    steps, _ = make_steps(print)
+    statements = [steps.next()]
+    for rows in ([make_row()], [("kept back",)], [(1, True, True)]):
+        steps.feed(rows)
+        statements.append(steps.next())
+
+    assert statements.count(None) == 1 and len({statement.sql for statement in statements if statement}) == 3
+
+
+@pytest.mark.parametrize("column", ["tenant_id", "resource_id", "corpus_id"])
+def test_a_row_of_another_corpus_fails_the_question(column: str) -> None:
+    steps, _ = make_steps()
+
+    with pytest.raises(ScopeError, match="another corpus than t1/docs/handbook"):
+        steps.feed([make_row(), make_row(**{column: "else"})])
+
+
+@pytest.mark.parametrize("changes", [{"embedder_identity": "hash/2"}, {"dimensions": 4}])
+def test_a_row_of_another_space_fails_the_question(changes: dict[str, Any]) -> None:
+    steps, _ = make_steps()
+
+    with pytest.raises(EmbedderMismatch, match="t1/docs/handbook"):
+        steps.feed([make_row(rev_id=None, **changes)])
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"start": -1, "end": 3},
+        {"end": 5},
+        {"end": 3},
+        {"start": 4, "end": 4},
+        {"text": "", "end": 0},
+        {"chunk_no": 0},
+        {"revision": 0},
+        {"revision": None},
+        {"distance": float("nan")},
+        {"document_metadata": []},
+        {"chunk_metadata": None},
+    ],
+)
+def test_a_malformed_row_fails_the_question_without_its_text(changes: dict[str, Any]) -> None:
+    steps, _ = make_steps()
+
+    with pytest.raises(StoreError, match="is malformed") as caught:
+        steps.feed([make_row(**{"text": "text", **changes})])
+    assert "text" not in str(caught.value)
+
+
+def test_verdicts_decide_what_is_shown() -> None:
+    rows = [make_row(rev_id=n, source_id=f"s{n}") for n in range(1, 6)]
+
+    result = answer(*rows, verdicts=[(1, True, True), (2, False, True), (3, True, False), (4, False, False)])
+
+    assert [hit.source_id for hit in result.hits] == ["s1"]
+
+
+def test_no_verdicts_at_all_show_nothing() -> None:
+    assert answer(make_row(), verdicts=[]).hits == ()
+
+
+def test_a_failed_recheck_shows_nothing_and_repeats_no_words() -> None:
+    events: list[AccessDenied] = []
+    steps, audit = make_steps(events.append)
+    with audit:
+        steps.feed([make_row(), make_row(chunk_no=2)])
+        steps.feed([])
+        steps.fail(psycopg.errors.RaiseException("token sk-secret is not valid"))
+
+    assert steps.result.hits == ()
+    assert [(event.reason, event.hits) for event in events] == [("check_failed", 2)]
+    assert events[0].error is not None and "secret" not in events[0].error
+
+
+def test_a_failed_search_is_an_error() -> None:
+    steps, _ = make_steps()
+
+    with pytest.raises(psycopg.OperationalError):
+        steps.fail(psycopg.OperationalError("gone"))
+
+
+def test_denials_are_told_also_when_the_question_fails_but_not_when_it_is_aborted() -> None:
+    told: dict[type[BaseException], int] = {}
+    for error in (StoreError, ValueError, KeyboardInterrupt, GeneratorExit):
+        events: list[AccessDenied] = []
+        audit = Audit(SCOPE, events.append)
+        with pytest.raises(error), audit:
+            audit.kept_back(["secret"])
+            raise error()
+        told[error] = len(events)
+
+    assert told == {StoreError: 1, ValueError: 1, KeyboardInterrupt: 0, GeneratorExit: 0}
+
+
+def test_every_error_has_a_code_of_its_own() -> None:
+    def below(kind: type[HeadwaterError]) -> list[type[HeadwaterError]]:
+        return [kind, *(each for sub in kind.__subclasses__() for each in below(sub))]
+
+    library = [kind for kind in below(HeadwaterError) if kind.__module__ == "headwater.errors"]
+    assert len({kind.code for kind in library}) == len(library)
+    assert all(kind.code.startswith("ERR_HEADWATER") for kind in library)
