@@ -1,7 +1,7 @@
 """What leaves an activity when it fails: one sentence and a type, never a value that came out of a document.
 
-Temporal writes every error into the history. A driver's message may quote a row, and a parser's a passage, so that an
-exception's own words are kept only when this project wrote them.
+Temporal writes every error into the history. A library's message may quote a row or a passage, so that an exception's
+own words are kept only when this project wrote them.
 """
 
 import functools
@@ -9,12 +9,11 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Concatenate, Final, ParamSpec, TypeVar
 
-import psycopg
-import psycopg_pool
 import structlog
 from temporalio import activity
 from temporalio.exceptions import ApplicationError, ApplicationErrorCategory, CancelledError
 
+from activities.store import DuplicateRow
 from headwater.errors import HeadwaterError, TransientError
 
 log = structlog.get_logger()
@@ -45,12 +44,11 @@ def contained(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S,
             raise _retried(error, str(error), after=timedelta(milliseconds=100)) from None
         except TransientError as error:
             raise _retried(error, str(error)) from None
+        except DuplicateRow as error:
+            # Another attempt wrote it meanwhile: the next one sees that. More often than that it is a defect.
+            raise _unexpected(error, str(error)) from None
         except HeadwaterError as error:
             raise ApplicationError(str(error)[:SENTENCE_MAX], type=type(error).__name__) from None
-        except (psycopg.OperationalError, psycopg_pool.PoolTimeout) as error:
-            raise _retried(error, _postgres_sentence(error)) from None
-        except psycopg.Error as error:
-            raise _unexpected(error, _postgres_sentence(error)) from None
         except Exception as error:  # noqa: BLE001 the boundary: what nobody foresaw is named by class and retried
             raise _unexpected(error, f"{activity.info().activity_type} failed with {type(error).__name__}.") from None
 
@@ -81,14 +79,6 @@ def _where(error: Exception) -> str:
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
     return "" if trace is None else f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}"
-
-
-def _postgres_sentence(error: Exception) -> str:
-    state = getattr(error, "sqlstate", None)
-    if state == "53100":
-        return "Postgres has no disk space left (53100); free some and the sync goes on by itself."
-    kind = type(error).__name__
-    return f"Postgres could not do it ({kind}, {state})." if state else f"Postgres is out of reach ({kind})."
 
 
 def check_running() -> None:

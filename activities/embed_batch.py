@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import psycopg
 import structlog
 from numpy.typing import NDArray
 from temporalio import activity
@@ -17,7 +16,7 @@ from temporalio import activity
 from activities.containment import check_running, contained
 from activities.contracts import BatchRef, EmbeddedBatch
 from activities.embedder_source import EmbedderSource
-from activities.store import Store, lease, staging
+from activities.store import DuplicateRow, Store, lease, staging
 from activities.store.lease import stale_fence
 from activities.store.scopes import build_of
 from activities.store.staging import Missing, Page, ReadyChunk
@@ -62,7 +61,7 @@ class BatchEmbedder:
             embedder = self._embedders.of(build_of(store, page.build_id))
             try:
                 self._embed(page, ref.batch_no, embedder)
-            except psycopg.errors.UniqueViolation as error:
+            except DuplicateRow as error:
                 # An earlier attempt that was taken for dead has committed meanwhile: the next one sees its rows.
                 raise TransientError("Another attempt is embedding this batch.") from error
         embedded, reused = staging.finish_batch(store, ref.page_id, ref.batch_no)

@@ -18,6 +18,7 @@ PERMANENT: Final = (
     "EmbedderMismatch",
     "HeadwaterError",
     "LimitError",
+    "PageConflict",
     "PermanentError",
     "ScopeError",
     "SourceUnavailable",

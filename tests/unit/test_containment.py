@@ -1,0 +1,65 @@
+"""What an activity's failure may say: our own sentences, and of all others nothing but their kind."""
+
+import dataclasses
+
+import psycopg
+import pytest
+from temporalio import activity
+from temporalio.exceptions import ApplicationError
+from temporalio.testing import ActivityEnvironment
+
+from activities.containment import SENTENCE_MAX, UNEXPECTED_ATTEMPTS, contained
+from activities.store import StoreUnavailable
+from headwater.connectors import SourceUnavailable
+from headwater.errors import TransientError
+from workflows.policies import PERMANENT
+
+SECRET = "the text of a document"
+
+
+class Raising:
+    def __init__(self, error: Exception) -> None:
+        self._error = error
+
+    @activity.defn(name="raising")
+    @contained
+    def run(self) -> None:
+        raise self._error
+
+
+def failure(error: Exception, *, attempt: int = 1) -> ApplicationError:
+    environment = ActivityEnvironment()
+    environment.info = dataclasses.replace(environment.default_info(), attempt=attempt)
+    with pytest.raises(ApplicationError) as raised:
+        environment.run(Raising(error).run)
+    assert raised.value.__cause__ is None, "a cause is written into the history too"
+    return raised.value
+
+
+def test_our_own_sentence_is_kept_and_its_type_decides_the_retry() -> None:
+    error = failure(SourceUnavailable("The folder is gone."))
+    assert (error.message, error.type) == ("The folder is gone.", "SourceUnavailable")
+    assert error.type in PERMANENT
+
+
+def test_an_outage_is_retried() -> None:
+    for outage in (TransientError("Away."), StoreUnavailable("Postgres is away.")):
+        error = failure(outage)
+        assert error.type not in PERMANENT
+        assert not error.non_retryable
+
+
+@pytest.mark.parametrize("error", [ValueError(SECRET), KeyError(SECRET), psycopg.errors.CheckViolation(SECRET)])
+def test_an_unforeseen_error_says_only_its_kind(error: Exception) -> None:
+    said = failure(error)
+    assert SECRET not in said.message
+    assert type(error).__name__ in said.message
+
+
+def test_an_unforeseen_error_is_given_up_after_some_attempts() -> None:
+    assert not failure(ValueError(), attempt=UNEXPECTED_ATTEMPTS - 1).non_retryable
+    assert failure(ValueError(), attempt=UNEXPECTED_ATTEMPTS).non_retryable
+
+
+def test_a_long_sentence_is_cut() -> None:
+    assert len(failure(SourceUnavailable("x" * 2_000_000)).message) == SENTENCE_MAX

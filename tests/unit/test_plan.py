@@ -1,0 +1,55 @@
+"""When a listed document is read again, and when it is left alone."""
+
+from dataclasses import replace
+
+import pytest
+
+from activities.plan import Plan, plan
+from activities.store.listing import Known
+from headwater.connectors import Change, ChangeKind
+
+PARSERS = frozenset({"markdown/2", "unsupported/1"})
+SEEN = Change(kind=ChangeKind.UPSERT, source_id="folder:a/b.md", locator="b.md", version="v1")
+HELD = Known(
+    source_id="folder:a/b.md",
+    source_pk=1,
+    state="indexed",
+    reason=None,
+    source_version="v1",
+    raw_sha256=b"raw",
+    parser="markdown/2",
+    rule_version=3,
+    content_hash=b"content",
+)
+
+
+@pytest.mark.parametrize(
+    ("case", "seen", "held", "expected"),
+    [
+        ("unchanged and visible", SEEN, HELD, Plan.NOTHING),
+        ("never held", SEEN, None, Plan.READ),
+        ("another version", replace(SEEN, version="v2"), HELD, Plan.READ),
+        ("a version that says nothing", replace(SEEN, version=None), replace(HELD, source_version=None), Plan.READ),
+        ("read too soon after a write", SEEN, replace(HELD, source_version=None), Plan.READ),
+        ("a newer parser", SEEN, replace(HELD, parser="markdown/1"), Plan.READ),
+        ("not visible at the pointer", SEEN, replace(HELD, content_hash=None), Plan.READ),
+        ("listed before, never read", SEEN, replace(HELD, state="pending", content_hash=None), Plan.READ),
+        ("listed before, no status", SEEN, replace(HELD, state=None), Plan.READ),
+        ("partial", SEEN, replace(HELD, state="partial"), Plan.NOTHING),
+        ("empty", SEEN, replace(HELD, state="empty"), Plan.NOTHING),
+        ("failed at this version", SEEN, replace(HELD, state="failed", content_hash=None), Plan.NOTHING),
+        ("failed while its old text is visible", SEEN, replace(HELD, state="no_text"), Plan.NOTHING),
+        ("unsupported until a parser comes", SEEN, replace(HELD, state="unsupported", parser="unsupported/0"), Plan.READ),
+        ("quarantined at an older version", SEEN, replace(HELD, state="quarantined", source_version="v0"), Plan.READ),
+        ("an older access rule", SEEN, replace(HELD, rule_version=2), Plan.GRANTS),
+        ("an older access rule on a failed document", SEEN, replace(HELD, rule_version=2, state="failed"), Plan.GRANTS),
+        ("an older access rule and another version", replace(SEEN, version="v2"), replace(HELD, rule_version=2), Plan.READ),
+    ],
+)  # fmt: skip
+def test_a_listed_document(case: str, seen: Change, held: Known | None, expected: Plan) -> None:
+    assert plan(seen, held, full=False, rule_version=3, parsers=PARSERS) is expected, case
+
+
+def test_full_reads_whatever_was_recorded() -> None:
+    for held in (HELD, replace(HELD, state="failed"), replace(HELD, rule_version=2), None):
+        assert plan(SEEN, held, full=True, rule_version=3, parsers=PARSERS) is Plan.READ
