@@ -20,6 +20,9 @@ from tests.acceptance.attached import Attached, command
 from tests.acceptance.home_processes import processes_of, wait_until
 from workers.embedded import EmbeddedError, attach, ensure_reader_login
 from workers.guard.account import server_account
+from workers.guard.binaries import copy_postgres, postgres_programs
+from workers.guard.home import Home
+from workers.guard.place import place_of
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks processes up in /proc")
 is_root = os.geteuid() == 0
@@ -181,6 +184,22 @@ def test_root_lends_postgres_a_folder_and_says_so_once(lent_home: Path) -> None:
     assert len(notices) == 1 and str(lent) in notices[0]
     assert lent.stat().st_uid != 0 and lent.parent.parent == Path("/var/lib/headwater")
     assert processes_of(lent_home) == {}
+
+
+@pytest.mark.skipif(not is_root, reason="only root lends programs to another account")
+def test_root_lends_postgres_programs_that_its_account_cannot_reach(tmp_folder: Path) -> None:
+    closed = tmp_folder / "closed"
+    closed.mkdir(mode=0o700)
+    unreachable = copy_postgres(postgres_programs(), closed / "programs")
+    place = place_of(Home(closed), unreachable, shared=tmp_folder / "shared")
+    assert place.account
+    subprocess.run(
+        [place.programs.program("initdb"), "--version"],
+        user=place.account.uid,
+        group=place.account.gid,
+        extra_groups=[],
+        check=True,
+    )
 
 
 @pytest.mark.skipif(

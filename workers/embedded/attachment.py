@@ -62,7 +62,7 @@ def attach(
     try:
         with _in_one_sentence(place), locked(place.lock_file("start")):
             fcntl.flock(users, fcntl.LOCK_SH)  # waits while a guard is stopping
-            if not is_locked(place.lock_file("guard")):
+            if not _has_ready_guard(place):
                 guard = _start_guard(place, temporal=temporal, on_message=on_message)
             services = _services(place, temporal=temporal)
         yield services
@@ -94,6 +94,20 @@ def _open_lock(home: Home, name: str) -> int:
         return open_lock(home.lock_file(name))
 
 
+def _has_ready_guard(home: Home) -> bool:
+    """Whether a living guard says where its servers are. Waits for one whose starter was killed, or that is ending."""
+    deadline = time.monotonic() + _ANSWER_PATIENCE_S
+    while is_locked(home.lock_file("guard")):
+        if home.services.exists():
+            return True
+        if time.monotonic() > deadline:
+            raise EmbeddedError(
+                f"The guard of {shown(home.path)} neither starts nor ends; see {shown(home.log_file('guard'))}."
+            )
+        time.sleep(0.02)
+    return False
+
+
 def _start_guard(home: Home, *, temporal: bool, on_message: Callable[[str], None]) -> subprocess.Popen[bytes]:
     """A guard that has said it is ready."""
     home.services.unlink(missing_ok=True)  # a killed guard's: whoever sees the file may believe it
@@ -113,6 +127,16 @@ def _start_guard(home: Home, *, temporal: bool, on_message: Callable[[str], None
             cwd="/",
             env=dict(CLEAN_ENVIRONMENT),
         )  # fmt: skip
+    try:
+        return _hear_out(home, guard, on_message)
+    except BaseException:  # Ctrl-C too: it takes down what it has started
+        guard.terminate()
+        guard.wait()
+        raise
+
+
+def _hear_out(home: Home, guard: subprocess.Popen[bytes], on_message: Callable[[str], None]) -> subprocess.Popen[bytes]:
+    """The guard, once it has said that it is ready."""
     assert guard.stdout is not None
     with guard.stdout as words:
         for line in words:
@@ -120,22 +144,20 @@ def _start_guard(home: Home, *, temporal: bool, on_message: Callable[[str], None
             if kind == "ready":
                 return guard
             if kind == "error":
-                guard.wait()
                 raise EmbeddedError(sentence)
             on_message(sentence)
-    guard.wait()
     raise EmbeddedError(f"The embedded servers did not start; {shown(home.log_file('guard'))} says why.")
 
 
 def _services(home: Home, *, temporal: bool) -> Services:
     """What the living guard wrote, after it has started Temporal if that is wanted and was not."""
-    written = _await(home, lambda: read_json(home.services))
-    condition = read_json(home.condition) or {}
-    if condition.get("trouble"):
-        raise EmbeddedError(condition["trouble"])
+    written = _await(home, home.services, lambda services: True)
+    trouble = (read_json(home.condition) or {}).get("trouble")
+    if trouble:
+        raise EmbeddedError(trouble)
     if temporal and not written["temporal_address"]:
         _ask_for_temporal(home)
-        written = _await(home, lambda: read_json(home.services))
+        written = _await(home, home.services, lambda services: services["temporal_address"] is not None)
     return Services(
         home=home.path,
         database_url=written["database_url"],
@@ -154,26 +176,22 @@ def _ask_for_temporal(home: Home) -> None:
     finally:
         os.close(pipe)
 
-    def answer() -> dict[str, Any] | None:
-        condition = read_json(home.condition)
-        return condition if condition and condition["answered"] == ticket else None
-
-    refusal = _await(home, answer)["refusal"]
+    refusal = _await(home, home.condition, lambda condition: condition["answered"] == ticket)["refusal"]
     if refusal:
         raise EmbeddedError(refusal)
 
 
-def _await(home: Home, look: Callable[[], dict[str, Any] | None]) -> dict[str, Any]:
-    """What ``look`` finds in the end, as long as the guard lives: its starter may have been killed half-way."""
+def _await(home: Home, file: Path, is_it: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+    """What the guard writes there in the end, as long as it lives."""
     deadline = time.monotonic() + _ANSWER_PATIENCE_S
-    while (found := look()) is None:
+    while (written := read_json(file)) is None or not is_it(written):
         if not is_locked(home.lock_file("guard")) or time.monotonic() > deadline:
             raise EmbeddedError(
-                f"The embedded servers of {shown(home.path)} ended while starting; run the command again. "
+                f"The embedded servers of {shown(home.path)} ended meanwhile: run the command again. "
                 f"{shown(home.log_file('guard'))} says more."
             )
         time.sleep(0.02)
-    return found
+    return written
 
 
 def _leave(home: Home, users: int, guard: subprocess.Popen[bytes] | None) -> None:

@@ -23,13 +23,8 @@ def server_account(data: Path) -> Account | None:
     """
     if os.geteuid() != 0:
         return None
-    try:
-        owner = os.stat(data).st_uid
-    except OSError:
-        owner = 0
-    if owner != 0:
-        entry = pwd.getpwuid(owner)
-        return Account(entry.pw_name, entry.pw_uid, entry.pw_gid)
+    if data.exists() and (owner := data.stat()).st_uid != 0:
+        return Account(f"user {owner.st_uid}", owner.st_uid, owner.st_gid)  # it may have no name in this container
     for name in ("headwater", "nobody"):
         try:
             entry = pwd.getpwnam(name)

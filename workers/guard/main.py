@@ -17,6 +17,7 @@ def main(home_path: str, install: str, libraries: str, major: str, temporal: str
     os.umask(0o077)
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda *_: None)  # a handler, not SIG_IGN, which the servers would inherit
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit())  # until it serves: what was started is stopped on the way out
     home = Home(Path(home_path))
     lock = open_lock(home.lock_file("guard"))
     if not try_lock(lock):

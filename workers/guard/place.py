@@ -60,7 +60,13 @@ def _data_folder(home: Home, shared: Path) -> tuple[Path, bool]:
             f"The account {account.name} can no longer enter {shown(home.path)}, where PostgreSQL's data are: "
             f"`chmod 711` that folder and its parents."
         )
-    return _lend(home, shared), True
+    try:
+        return _lend(home, shared), True
+    except OSError as error:
+        raise ServiceError(
+            f"PostgreSQL does not run as root, {account.name} cannot enter {shown(home.path)}, and {shown(shared)} cannot be "
+            f"made ({error.strerror}): `chmod 711` the home and its parents, or run Headwater as another user."
+        ) from error
 
 
 def _lend(home: Home, shared: Path) -> Path:

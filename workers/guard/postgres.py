@@ -69,8 +69,11 @@ class Postgres:
         """Makes the data folder with an empty database, all or nothing: a half-made one is made again."""
         if self.is_initialised():
             return
-        unfinished = self._data.with_name(self._data.name + ".new")
-        shutil.rmtree(unfinished, ignore_errors=True)
+        for left_over in self._data.parent.glob(
+            f"{self._data.name}.*.new"
+        ):  # one may still be written to, by an orphan
+            shutil.rmtree(left_over, ignore_errors=True)
+        unfinished = self._data.with_name(f"{self._data.name}.{os.getpid()}.new")
         unfinished.mkdir(mode=0o700)
         if self._account:
             os.chown(unfinished, self._account.uid, self._account.gid)
