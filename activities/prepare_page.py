@@ -52,7 +52,6 @@ class PagePreparer:
         page = staging.page(store, ref.page_id)
         if page.fence != ref.in_pass.fence:
             raise stale_fence(page.connector_id)
-        lease.renew(store, page.connector_id, fence=page.fence)
         if page.state == "listed":
             items = staging.open_items(store, page)
             if items:
@@ -79,6 +78,7 @@ class PagePreparer:
         with ThreadPoolExecutor(IN_FLIGHT, thread_name_prefix="read") as pool:
             for group in _groups(items):
                 check_running()
+                lease.renew(self._store, page.connector_id, fence=page.fence)
                 self._read_group(page, group, row, known, reading, pool)
 
     def _read_group(
