@@ -43,7 +43,7 @@ def delete_sources(store: Store, scope_id: int, source_ids: Sequence[str]) -> in
     named = queries(store.schema, "pointer")
     with store.connection() as connection, connection.transaction():
         pointer = _lock(connection, store.schema, scope_id)
-        found = connection.execute(named["find_sources"], {"scope_id": scope_id, "source_ids": list(source_ids)})
+        found = connection.execute(named["lock_sources"], {"scope_id": scope_id, "source_ids": list(source_ids)})
         source_pks = [row[0] for row in found]
         if not source_pks:
             return pointer.head_gen

@@ -108,6 +108,7 @@ class _Publication:
     judged: Sequence[tuple[Candidate, Outcome]]
 
     def write(self) -> PublishedPage:
+        self._lock_sources()
         generation = self._write_spans()
         self._write_grants()
         self._write_status()
@@ -121,6 +122,11 @@ class _Publication:
         self._run("drop_cuts")
         self._run("finish_page", result=Jsonb(result.model_dump(mode="json")))
         return result
+
+    def _lock_sources(self) -> None:
+        changed = [each for each in self._with(*REGRANTING) if each.is_regranted]
+        if changed := [*changed, *self._with(Outcome.PUBLISHED, Outcome.DELETED)]:
+            self._run("lock_sources", source_pks=_pks(changed))
 
     def _write_spans(self) -> int:
         """What readers see changes here. The generation they see afterwards."""

@@ -68,6 +68,13 @@ class Noted:
     grants: GrantSet | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    source_pk: int
+    source_seq: int
+    head_gen: int
+
+
 def failed(source_id: str, state: str = "failed", reason: str = "it is broken", **more: Any) -> Noted:
     return Noted(source_id, status={"state": state, "reason": reason, "chunks": 0, "version": "v9"}, **more)
 
@@ -105,6 +112,7 @@ def publish(store: Store, corpus: Corpus, *lines: Document | Noted) -> Published
 def stage(store: Store, corpus: Corpus, *lines: Document | Noted) -> int:
     """The id of a page of these lines, ready to be published."""
     build, connector = corpus.build, corpus.connector
+    readings = _read(store, build, lines)
     with store.connection() as connection, connection.transaction():
         row = connection.execute(
             _sql(store, _PAGE),
@@ -121,18 +129,31 @@ def stage(store: Store, corpus: Corpus, *lines: Document | Noted) -> int:
         for number, line in enumerate(lines):
             item = {"page_id": page_id, "ord": number, "source_id": line.source_id, "grants": _grants(line.grants)}
             if isinstance(line, Noted):
-                if line.kind != "delete":
-                    connection.execute(_sql(store, _SOURCE), {"scope_id": build.scope_id, "source_id": line.source_id})
                 item |= {"kind": line.kind, "rev_id": None, "status": Jsonb(line.status) if line.status else None}
             else:
                 status = _status(line) if line.is_read else None
-                rev_id = _stage_revision(store, connection, build, line)
+                rev_id = _stage_revision(store, connection, build, line, readings[line.source_id])
                 item |= {"kind": "upsert", "rev_id": rev_id, "status": Jsonb(status) if status else None}
             connection.execute(_sql(store, _ITEM), item)
     return page_id
 
 
-def _stage_revision(store: Store, connection: Any, build: LiveBuild, document: Document) -> int:
+def _read(store: Store, build: LiveBuild, lines: Sequence[Document | Noted]) -> dict[str, _Reading]:
+    """As a sync does it: rows for what is listed, then sequence and head for what will be read, before it is."""
+    listed = [line.source_id for line in lines if isinstance(line, Document) or line.kind != "delete"]
+    documents = [line for line in lines if isinstance(line, Document)]
+    read = {
+        "scope_id": build.scope_id,
+        "source_ids": [document.source_id for document in documents],
+        "seqs": [document.seq for document in documents],
+    }
+    with store.connection() as connection:
+        connection.execute(_sql(store, _LIST), {"scope_id": build.scope_id, "source_ids": listed})
+        rows = connection.execute(_sql(store, _READ), read).fetchall()
+    return {source_id: _Reading(source_pk, seq, head_gen) for source_id, source_pk, seq, head_gen in rows}
+
+
+def _stage_revision(store: Store, connection: Any, build: LiveBuild, document: Document, reading: _Reading) -> int:
     text = "\n\n".join(document.texts)
     starts = [sum(len(each) + 2 for each in document.texts[:index]) for index in range(len(document.texts))]
     rev_id: int = connection.execute(
@@ -140,9 +161,9 @@ def _stage_revision(store: Store, connection: Any, build: LiveBuild, document: D
         {
             "scope_id": build.scope_id,
             "build_id": build.build_id,
-            "source_id": document.source_id,
-            "seq": document.seq,
-            "base_gen": document.base_gen,
+            "source_pk": reading.source_pk,
+            "source_seq": reading.source_seq,
+            "base_gen": reading.head_gen if document.base_gen is None else document.base_gen,
             "content_hash": hashlib.sha256(text.encode()).digest(),
             "sensitivity": document.sensitivity,
             "title": document.title,
@@ -212,35 +233,39 @@ _PAGE: LiteralString = """
             %(rule_version)s, '', true, true, 'prepared')
     RETURNING page_id
 """
-# Listing makes the row of whatever it sees.
-_SOURCE: LiteralString = """
-    INSERT INTO {schema}.source (scope_id, source_id) VALUES (%(scope_id)s, %(source_id)s) ON CONFLICT DO NOTHING
+_LIST: LiteralString = """
+    INSERT INTO {schema}.source (scope_id, source_id)
+    SELECT %(scope_id)s, id FROM unnest(%(source_ids)s::text[]) AS u (id) ORDER BY id
+    ON CONFLICT DO NOTHING
+"""
+_READ: LiteralString = """
+    WITH locked AS (
+      SELECT s.source_pk, coalesce(u.seq, s.read_seq + 1) AS seq
+      FROM unnest(%(source_ids)s::text[], %(seqs)s::bigint[]) AS u (id, seq)
+      JOIN {schema}.source s ON s.scope_id = %(scope_id)s AND s.source_id = u.id
+      ORDER BY s.source_pk FOR NO KEY UPDATE OF s)
+    UPDATE {schema}.source s SET read_seq = k.seq
+    FROM locked k, {schema}.scope p WHERE s.source_pk = k.source_pk AND p.scope_id = s.scope_id
+    RETURNING s.source_id, s.source_pk, s.read_seq, p.head_gen
 """
 _ITEM: LiteralString = """
     INSERT INTO {schema}.page_item (page_id, ord, kind, source_id, grants, status, rev_id)
     VALUES (%(page_id)s, %(ord)s, %(kind)s, %(source_id)s, %(grants)s, %(status)s, %(rev_id)s)
 """
-# As a sync does it: the sequence and the scope's head are taken before the content is there.
 _REVISION: LiteralString = """
-    WITH s AS (
-      INSERT INTO {schema}.source AS s (scope_id, source_id, read_seq)
-      VALUES (%(scope_id)s, %(source_id)s, coalesce(%(seq)s::bigint, 1))
-      ON CONFLICT (scope_id, source_id) DO UPDATE SET read_seq = coalesce(%(seq)s::bigint, s.read_seq + 1)
-      RETURNING source_pk, read_seq),
-    v AS (
+    WITH v AS (
       INSERT INTO {schema}.document_version (scope_id, source_pk, content_hash, source_seq, sensitivity, title, uri,
                                              metadata, locators, text)
-      SELECT %(scope_id)s, source_pk, %(content_hash)s, read_seq, %(sensitivity)s, %(title)s, %(uri)s, %(metadata)s,
-             %(locators)s, %(text)s FROM s
-      RETURNING version_id, source_pk, source_seq),
+      VALUES (%(scope_id)s, %(source_pk)s, %(content_hash)s, %(source_seq)s, %(sensitivity)s, %(title)s, %(uri)s,
+              %(metadata)s, %(locators)s, %(text)s)
+      RETURNING version_id),
     l AS (
       INSERT INTO {schema}.lineage (scope_id, version_id, ord, parent_id)
       SELECT %(scope_id)s, version_id, ord, parent FROM v, unnest(%(lineage)s::text[]) WITH ORDINALITY AS u (parent, ord))
     INSERT INTO {schema}.revision (scope_id, build_id, source_pk, version_id, source_seq, sensitivity, is_derived,
                                    base_gen, n_chunks)
-    SELECT %(scope_id)s, %(build_id)s, source_pk, version_id, source_seq, %(sensitivity)s,
-           cardinality(%(lineage)s::text[]) > 0,
-           coalesce(%(base_gen)s::bigint, (SELECT head_gen FROM {schema}.scope WHERE scope_id = %(scope_id)s)), %(n_chunks)s
+    SELECT %(scope_id)s, %(build_id)s, %(source_pk)s, version_id, %(source_seq)s, %(sensitivity)s,
+           cardinality(%(lineage)s::text[]) > 0, %(base_gen)s, %(n_chunks)s
     FROM v
     RETURNING rev_id
 """

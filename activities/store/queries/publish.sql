@@ -76,6 +76,11 @@ LEFT JOIN LATERAL (
 WHERE p.page_id = %(page_id)s
 ORDER BY i.ord;
 
+-- lock_sources --
+-- All rows of sources that this page changes, in one order: a sync that counts a reading of several of them locks them
+-- in the same, without the scope's lock. Seen to deadlock without this.
+SELECT FROM {schema}.source WHERE source_pk = ANY (%(source_pks)s) ORDER BY source_pk FOR NO KEY UPDATE;
+
 -- close_replaced --
 UPDATE {schema}.span SET gen_to = %(gen)s
 WHERE build_id = %(build_id)s AND source_pk = ANY (%(published)s) AND gen_to = 9223372036854775807;
