@@ -23,8 +23,9 @@ from activities.store.listing import Known
 from activities.store.scopes import build_of
 from activities.store.staging import NotedItem, OpenItem, Page, StagedDocument, Started
 from headwater.chunking.profile import ChunkingProfile
+from headwater.connectors import SourceUnavailable
 from headwater.embedders import TokenCounter
-from headwater.errors import TransientError
+from headwater.errors import HeadwaterError, TransientError
 
 log = structlog.get_logger()
 
@@ -114,7 +115,7 @@ class PagePreparer:
         noted: list[NotedItem],
     ) -> None:
         staged: list[StagedDocument] = []
-        outage: TransientError | None = None
+        stop: HeadwaterError | None = None
         waiting: list[int] = []
         for future, item in futures.items():
             error = future.exception()
@@ -124,17 +125,18 @@ class PagePreparer:
                     staged.append(result)
                 else:
                     noted.append(result)
-            elif isinstance(error, TransientError):
-                outage = error
+            elif isinstance(error, TransientError | SourceUnavailable):
+                # Not this document's fault: waiting helps, or the whole source is away.
+                stop = error
                 waiting.append(item.ord)
             else:
                 # A defect of ours that this document brought out: it costs the document, not the page.
                 log.error("document.failed", source_id=item.source_id, error=type(error).__name__)
                 noted.append(_broken(item, error))
         staging.land_items(self._store, page, started, staged, noted)
-        if outage is not None:
+        if stop is not None:
             staging.release_items(self._store, page, waiting)
-            raise outage
+            raise stop
 
 
 def _groups(items: Sequence[OpenItem]) -> Iterator[Sequence[OpenItem]]:

@@ -23,7 +23,6 @@ from headwater.connectors import (
     DocumentRefused,
     DocumentTooLarge,
     FetchedDocument,
-    TransientError,
 )
 from headwater.errors import LimitError
 
@@ -59,7 +58,7 @@ class Reading:
 def read_document(
     item: OpenItem, connector: Connector, held: Known | None, reading: Reading
 ) -> StagedDocument | NotedItem:
-    """What the page stages or notes for one document. Raises `TransientError` alone."""
+    """What the page stages or notes for one document. Raises only what is not its fault: `TransientError`, `SourceUnavailable`."""
     change = Change(
         kind=ChangeKind.UPSERT, source_id=item.source_id, locator=item.locator, version=item.version, path=item.path
     )
@@ -71,8 +70,6 @@ def read_document(
         return _failed(item, "too_large", str(error), parser=size_limit(reading.max_bytes))
     except DocumentRefused as error:
         return _failed(item, "failed", str(error), parser=FETCHER)
-    except TransientError:
-        raise
     return _read(item, fetched, held, reading)
 
 

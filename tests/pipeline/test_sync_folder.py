@@ -3,9 +3,12 @@
 import os
 
 import pytest
+from temporalio.client import Client, WorkflowFailureError
 
 from activities.connectors import AccessRule
-from tests.pipeline.harness import Pipeline, Shelf
+from activities.store import Store
+from headwater.testing import HashEmbedder
+from tests.pipeline.harness import Pipeline, Shelf, running_pipeline
 
 
 async def test_every_document_becomes_visible(pipeline: Pipeline, shelf: Shelf) -> None:
@@ -150,8 +153,6 @@ async def test_two_folders_of_one_corpus_stay_apart(pipeline: Pipeline, shelf: S
 
 
 async def test_a_folder_that_is_gone_deletes_nothing(pipeline: Pipeline, shelf: Shelf) -> None:
-    from temporalio.client import WorkflowFailureError
-
     shelf.write("a.md", "Alpha")
     pipeline.register(shelf)
     await pipeline.sync(shelf)
@@ -195,3 +196,35 @@ def grants_of(pipeline: Pipeline) -> dict[str, tuple[int, list[str]]]:
                 FROM "{pipeline.store.schema}".source s"""
     with pipeline.store.connection() as conn:
         return {row[0]: (row[1], row[2]) for row in conn.execute(sql.encode())}
+
+
+async def test_a_folder_that_goes_while_it_is_read_fails_no_document(
+    store: Store, temporal_client: Client, shelf: Shelf
+) -> None:
+    for number in range(20):
+        shelf.write(f"{number:02}.md", f"Document {number}")
+    away = shelf.root.parent / "away"
+
+    class Leaving(HashEmbedder):
+        """The root goes as the first page is about to be read: preparing asks for the embedder's identity first."""
+
+        @property
+        def identity(self) -> str:
+            if shelf.root.exists() and visible_before:
+                shelf.root.rename(away)
+            return super().identity
+
+    visible_before: list[str] = []
+    async with running_pipeline(store, temporal_client, resolve=lambda _: Leaving(64)) as pipeline:
+        pipeline.register(shelf)
+        await pipeline.sync(shelf)
+        visible_before += pipeline.visible()
+        for number in range(20):
+            shelf.write(f"{number:02}.md", f"Document {number}, edited")
+        with pytest.raises(WorkflowFailureError):
+            await pipeline.sync(shelf)
+        assert len(pipeline.visible()) == 20
+        assert {state for state, _ in pipeline.states().values()} == {"indexed"}
+        away.rename(shelf.root)
+        visible_before.clear()
+        assert (await pipeline.sync(shelf)).upserted == 20
