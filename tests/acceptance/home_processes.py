@@ -9,12 +9,10 @@ PATIENCE_S = 15.0
 
 
 def guard_of(home: Path) -> int | None:
-    """The oldest that looks like it: for an instant a child that is being started looks like its parent."""
-    return min(_matching(home, lambda words: any(b"workers.guard.main" in word for word in words)), default=None)
+    return _only(home, lambda words: any(b"workers.guard.main" in word for word in words))
 
 
 def postgres_of(home: Path) -> int | None:
-    """The main process; the others have retitled themselves."""
     return _only(home, lambda words: words[0].endswith(b"/postgres") and b"-D" in words)
 
 
@@ -51,10 +49,15 @@ def wait_until(is_so: Callable[[], bool], what: str) -> None:
 
 
 def _only(home: Path, is_it: Callable[[list[bytes]], bool]) -> int | None:
-    found = _matching(home, is_it)
-    assert len(found) <= 1, f"several: {found}"
-    return found[0] if found else None
+    """The one that looks like it. Its children do too, for an instant: until they have retitled or replaced themselves."""
+    found = {pid for pid, words in processes_of(home).items() if words and is_it(words)}
+    eldest = [pid for pid in found if _parent_of(pid) not in found]
+    assert len(eldest) <= 1, f"several: {eldest}"
+    return eldest[0] if eldest else None
 
 
-def _matching(home: Path, is_it: Callable[[list[bytes]], bool]) -> list[int]:
-    return [pid for pid, words in processes_of(home).items() if words and is_it(words)]
+def _parent_of(pid: int) -> int:
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    except OSError:  # it is gone
+        return 0

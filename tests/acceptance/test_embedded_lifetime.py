@@ -34,14 +34,23 @@ def test_temporal_starts_when_the_first_command_needs_it(home: Path) -> None:
             assert temporal_of(home)
 
 
-def test_two_commands_at_once_share_one_postgres_and_the_last_one_ends_it(home: Path) -> None:
-    first, second = Attached(home), Attached(home)
-    address = first.attached()["database_url"]
-    assert second.attached()["database_url"] == address
-    first.leave()
-    assert _select(address) == 1
-    second.leave()
+def test_commands_at_once_share_one_pair_of_servers_and_the_last_one_ends_it(home: Path) -> None:
+    started = [Attached(home, temporal=temporal) for temporal in (False, True, True)]
+    addresses = {attached.attached()["database_url"] for attached in started}
+    assert len(addresses) == 1
+    assert temporal_of(home)
+    for attached in started:
+        assert _answers(*addresses)
+        attached.leave()
     assert processes_of(home) == {}
+
+
+def test_a_guard_that_is_told_to_end_takes_its_servers_with_it(home: Path) -> None:
+    with command(home):
+        guard = guard_of(home)
+        assert guard
+        os.kill(guard, signal.SIGTERM)
+        wait_until(lambda: guard_of(home) is None and postgres_of(home) is None, "guard and PostgreSQL have ended")
 
 
 def test_the_servers_end_with_a_command_that_is_killed(home: Path) -> None:

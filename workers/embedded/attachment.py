@@ -170,11 +170,11 @@ def _services(home: Home, *, temporal: bool) -> Services:
 def _ask_for_temporal(home: Home) -> None:
     """One line into the guard's pipe. A pipe that nobody reads refuses, so no stranger is ever told anything."""
     ticket = secrets.token_hex(8)
-    pipe = os.open(home.requests, os.O_WRONLY | os.O_NONBLOCK)
     try:
-        os.write(pipe, ticket.encode() + b"\n")
-    finally:
-        os.close(pipe)
+        with open(os.open(home.requests, os.O_WRONLY | os.O_NONBLOCK), "wb", buffering=0) as pipe:
+            pipe.write(ticket.encode() + b"\n")
+    except OSError as error:
+        raise _ended_meanwhile(home) from error
 
     refusal = _await(home, home.condition, lambda condition: condition["answered"] == ticket)["refusal"]
     if refusal:
@@ -186,12 +186,16 @@ def _await(home: Home, file: Path, is_it: Callable[[dict[str, Any]], bool]) -> d
     deadline = time.monotonic() + _ANSWER_PATIENCE_S
     while (written := read_json(file)) is None or not is_it(written):
         if not is_locked(home.lock_file("guard")) or time.monotonic() > deadline:
-            raise EmbeddedError(
-                f"The embedded servers of {shown(home.path)} ended meanwhile: run the command again. "
-                f"{shown(home.log_file('guard'))} says more."
-            )
+            raise _ended_meanwhile(home)
         time.sleep(0.02)
     return written
+
+
+def _ended_meanwhile(home: Home) -> EmbeddedError:
+    return EmbeddedError(
+        f"The embedded servers of {shown(home.path)} ended meanwhile: run the command again. "
+        f"{shown(home.log_file('guard'))} says more."
+    )
 
 
 def _leave(home: Home, users: int, guard: subprocess.Popen[bytes] | None) -> None:

@@ -49,6 +49,7 @@ class Guard:
         self._postgres: Postgres | None = None
         self._temporal: TemporalServer | None = None
         self._password = ""
+        self._requests = -1
         self._trouble: dict[str, str] = {}
         self._answer: tuple[str, str] = ("", "")
         self._pause_s = 0.0
@@ -59,6 +60,9 @@ class Guard:
         """Starts what is wanted, and says in the home where it is."""
         self._home.requests.unlink(missing_ok=True)
         os.mkfifo(self._home.requests, 0o600)
+        self._requests = os.open(
+            self._home.requests, os.O_RDWR | os.O_NONBLOCK
+        )  # also writing: it never reads as closed
         self._start_postgres()
         if wants_temporal:
             self._start_temporal()
@@ -72,14 +76,13 @@ class Guard:
         signal.signal(signal.SIGCHLD, lambda *_: None)  # it wakes us: a server died
         signal.signal(signal.SIGTERM, lambda *_: self._end(wake))
         threading.Thread(target=self._await_last_user, args=(wake,), daemon=True).start()
-        requests = os.open(self._home.requests, os.O_RDWR | os.O_NONBLOCK)  # also writing: it never reads as closed
         while not self._is_over:
             patience_s = max(0.0, self._next_try - time.monotonic()) if self._trouble else _LOOK_AT_LOGS_S
-            ready, _, _ = select.select([woken, requests], [], [], patience_s)
+            ready, _, _ = select.select([woken, self._requests], [], [], patience_s)
             if woken in ready:
                 os.read(woken, 4096)
-            if requests in ready:
-                self._answer_requests(os.read(requests, 4096).decode().split())
+            if self._requests in ready:
+                self._answer_requests(os.read(self._requests, 4096).decode().split())
             if not self._is_over:
                 self._revive()
             self._cap_logs()
