@@ -55,10 +55,19 @@ class SyncCorpus:
         self._carried = carried or Carried()
         self._ended = self._carried.begun - (self._carried.in_pass is not None)
         self._hands_over = False
+        self._failure: ApplicationError | None = None
 
     @workflow.run
     async def run(self, raw: Any, carried: Carried | None = None) -> SyncResult:
-        request = parse_input(SyncCorpusInput, raw)
+        try:
+            return await self._run(parse_input(SyncCorpusInput, raw), raw)
+        except (ActivityError, ApplicationError, asyncio.CancelledError) as error:
+            # Those who wait for a result are told why there will be none.
+            self._failure = _failure(error)
+            await workflow.wait_condition(workflow.all_handlers_finished)
+            raise
+
+    async def _run(self, request: SyncCorpusInput, raw: Any) -> SyncResult:
         while True:
             self._carried.last = result = await self._one_pass(request, raw)
             self._ended = self._carried.begun
@@ -85,7 +94,9 @@ class SyncCorpus:
             ticket = self._carried.begun + 1
             self._carried.wants_full |= ask.get("full") is True
         self._carried.wanted = max(self._carried.wanted, ticket)
-        await workflow.wait_condition(lambda: self._ended >= ticket or self._hands_over)
+        await workflow.wait_condition(lambda: self._ended >= ticket or self._hands_over or self._failure is not None)
+        if self._failure is not None and self._ended < ticket:
+            raise self._failure
         return SyncNow(ticket=ticket, result=self._carried.last if self._ended >= ticket else None)
 
     @workflow.query
@@ -98,8 +109,7 @@ class SyncCorpus:
             exhausted = await self._walk(request, raw, in_pass)
         except (ActivityError, ApplicationError, asyncio.CancelledError) as error:
             # Cancelled or failed, the lease is given back and the connector says why it stopped.
-            sentence = "The sync was cancelled." if is_cancelled_exception(error) else _sentence(error)
-            await act("end_pass", EndPass(in_pass=in_pass, error=sentence), EndedPass)
+            await act("end_pass", EndPass(in_pass=in_pass, error=_failure(error).message), EndedPass)
             raise
         ended = await act("end_pass", EndPass(in_pass=in_pass, paused=not exhausted), EndedPass)
         self._carried.in_pass = None
@@ -227,8 +237,12 @@ class SyncCorpus:
         workflow.continue_as_new(args=[raw, self._carried])
 
 
-def _sentence(error: BaseException) -> str:
-    """The innermost cause's own sentence."""
+def _failure(error: BaseException) -> ApplicationError:
+    """The innermost cause, as it was said where it happened."""
+    if is_cancelled_exception(error):
+        return ApplicationError("The sync was cancelled.", type="Cancelled", non_retryable=True)
     while error.__cause__ is not None:
         error = error.__cause__
-    return error.message if isinstance(error, ApplicationError) else str(error)
+    if isinstance(error, ApplicationError):
+        return error
+    return ApplicationError(str(error), type=type(error).__name__, non_retryable=True)

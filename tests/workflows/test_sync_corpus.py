@@ -11,6 +11,7 @@ from temporalio.client import (
     WorkflowExecutionStatus,
     WorkflowFailureError,
     WorkflowHandle,
+    WorkflowUpdateFailedError,
 )
 from temporalio.common import WorkflowIDConflictPolicy
 from temporalio.exceptions import ApplicationError
@@ -194,6 +195,25 @@ async def _until(condition: Any, deadline_s: float = 10) -> None:
     async with asyncio.timeout(deadline_s):
         while not await condition():
             pass
+
+
+async def test_whoever_waits_for_a_pass_that_fails_is_told_why(temporal_client: Client) -> None:
+    fault = ApplicationError("The folder is gone.", type="SourceUnavailable")
+    script = Script(pages=1, failures={"publish_page 1": [fault]})
+    async with script.served(temporal_client):
+        started: WithStartWorkflowOperation[Any, SyncResult] = WithStartWorkflowOperation(
+            "SyncCorpus",
+            INPUT,
+            id=f"sync:{uuid.uuid4()}",
+            task_queue=queues.CONTROL,
+            id_conflict_policy=WorkflowIDConflictPolicy.FAIL,
+        )
+        with pytest.raises(WorkflowUpdateFailedError) as failed:
+            await temporal_client.execute_update_with_start_workflow(
+                "sync_now", {}, start_workflow_operation=started, result_type=SyncNow
+            )
+    assert isinstance(failed.value.cause, ApplicationError)
+    assert (failed.value.cause.type, failed.value.cause.message) == ("SourceUnavailable", "The folder is gone.")
 
 
 async def test_a_nudge_makes_one_more_pass(temporal_client: Client) -> None:

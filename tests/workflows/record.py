@@ -1,0 +1,73 @@
+"""Records what `SyncCorpus` does into `tests/histories/`, for `test_replay.py`: ``python -m tests.workflows.record``.
+
+Run it when the workflow was changed on purpose and the recorded histories still replay (the change is patched or
+versioned): the new ones are then kept beside the old, never instead of them.
+"""
+
+import asyncio
+import datetime
+import sys
+import uuid
+from pathlib import Path
+
+from temporalio.client import Client, WithStartWorkflowOperation, WorkflowFailureError, WorkflowHandle
+from temporalio.common import WorkflowIDConflictPolicy
+from temporalio.contrib.pydantic import pydantic_data_converter
+from temporalio.exceptions import ApplicationError
+from temporalio.testing import WorkflowEnvironment
+
+from headwater.contracts import SyncNow, SyncResult
+from tests.workflows.scripted_activities import Script
+from workflows import queues
+from workflows.sync_corpus import PAGES_A_RUN
+
+FOLDER = Path(__file__).parent.parent / "histories"
+INPUT = {"scope": {"tenant_id": "t1", "resource_id": "docs", "corpus_id": "handbook"}, "connector": "shelf"}
+
+
+async def _record(client: Client, name: str, script: Script, *, cancel: bool = False) -> None:
+    """One run of the script, asked for as the command line asks, with every run of its chain written down."""
+    workflow_id = f"{name}-{uuid.uuid4()}"
+    started: WithStartWorkflowOperation[object, SyncResult] = WithStartWorkflowOperation(
+        "SyncCorpus", INPUT, id=workflow_id, task_queue=queues.CONTROL, id_conflict_policy=WorkflowIDConflictPolicy.FAIL
+    )
+    if cancel:
+        reached, _ = script.hold("embed_batch 1.0")
+    async with script.served(client):
+        asked = asyncio.create_task(
+            client.execute_update_with_start_workflow(
+                "sync_now", {}, start_workflow_operation=started, result_type=SyncNow
+            )
+        )
+        handle: WorkflowHandle[object, SyncResult] = await started.workflow_handle()
+        if cancel:
+            await reached.wait()
+            await handle.cancel()
+        await asyncio.gather(asked, return_exceptions=True)
+        try:
+            await handle.result()
+        except WorkflowFailureError as failure:
+            print(f"{name}: ended with {type(failure.cause).__name__}")
+    runs = [found async for found in client.list_workflows(f"WorkflowId = '{workflow_id}'")]
+    day = datetime.datetime.now(datetime.UTC).strftime("%Y%m%d")
+    for number, found in enumerate(sorted(runs, key=lambda run: run.start_time)):
+        history = await client.get_workflow_handle(workflow_id, run_id=found.run_id).fetch_history()
+        (FOLDER / f"sync_corpus-{name}-{number}-{day}.json").write_text(history.to_json(), encoding="utf-8")
+
+
+async def main() -> None:
+    FOLDER.mkdir(exist_ok=True)
+    server = await WorkflowEnvironment.start_local(
+        dev_server_existing_path=str(Path(sys.executable).parent / "temporal"), data_converter=pydantic_data_converter
+    )
+    fault = ApplicationError("The folder is gone.", type="SourceUnavailable")
+    async with server:
+        await _record(server.client, "three_pages", Script(pages=3))
+        await _record(server.client, "nothing_new", Script(pages=1, items=0))
+        await _record(server.client, "long", Script(pages=PAGES_A_RUN + 2, batches=1))
+        await _record(server.client, "fails", Script(pages=2, failures={"list_page 2": [fault]}))
+        await _record(server.client, "cancelled", Script(pages=2), cancel=True)
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

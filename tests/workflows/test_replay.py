@@ -1,0 +1,33 @@
+"""Histories that were recorded once must replay for as long as their workflows may still run."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from temporalio.client import WorkflowHistory
+from temporalio.contrib.pydantic import pydantic_data_converter
+from temporalio.worker import Replayer
+
+from workflows.sync_corpus import SyncCorpus
+
+HISTORIES = sorted((Path(__file__).parent.parent / "histories").glob("*.json"))
+
+
+def test_there_are_histories_to_replay() -> None:
+    assert {path.name.split("-")[1] for path in HISTORIES} >= {
+        "three_pages",
+        "nothing_new",
+        "long",
+        "fails",
+        "cancelled",
+    }
+
+
+@pytest.mark.parametrize("path", HISTORIES, ids=lambda path: path.stem)
+def test_a_recorded_history_replays(path: Path) -> None:
+    history = WorkflowHistory.from_json(path.stem, path.read_text(encoding="utf-8"))
+    asyncio.run(_replay(history))
+
+
+async def _replay(history: WorkflowHistory) -> None:
+    await Replayer(workflows=[SyncCorpus], data_converter=pydantic_data_converter).replay_workflow(history)
