@@ -5,7 +5,9 @@ versioned): the new ones are then kept beside the old, never instead of them.
 """
 
 import asyncio
+import contextlib
 import datetime
+import os
 import sys
 import uuid
 from pathlib import Path
@@ -44,10 +46,8 @@ async def _record(client: Client, name: str, script: Script, *, cancel: bool = F
             await reached.wait()
             await handle.cancel()
         await asyncio.gather(asked, return_exceptions=True)
-        try:
+        with contextlib.suppress(WorkflowFailureError):
             await handle.result()
-        except WorkflowFailureError as failure:
-            print(f"{name}: ended with {type(failure.cause).__name__}")
     runs = [found async for found in client.list_workflows(f"WorkflowId = '{workflow_id}'")]
     day = datetime.datetime.now(datetime.UTC).strftime("%Y%m%d")
     for number, found in enumerate(sorted(runs, key=lambda run: run.start_time)):
@@ -57,11 +57,10 @@ async def _record(client: Client, name: str, script: Script, *, cancel: bool = F
 
 async def main() -> None:
     FOLDER.mkdir(exist_ok=True)
-    server = await WorkflowEnvironment.start_local(
-        dev_server_existing_path=str(Path(sys.executable).parent / "temporal"), data_converter=pydantic_data_converter
-    )
     fault = ApplicationError("The folder is gone.", type="SourceUnavailable")
-    async with server:
+    async with await WorkflowEnvironment.start_local(
+        dev_server_existing_path=str(Path(sys.executable).parent / "temporal"), data_converter=pydantic_data_converter
+    ) as server:
         await _record(server.client, "three_pages", Script(pages=3))
         await _record(server.client, "nothing_new", Script(pages=1, items=0))
         await _record(server.client, "long", Script(pages=PAGES_A_RUN + 2, batches=1))
@@ -71,3 +70,5 @@ async def main() -> None:
 
 if __name__ == "__main__":
     asyncio.run(main())
+    # The SDK's threads may still log while the interpreter ends, which aborts it: everything is written, so leave.
+    os._exit(0)
