@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.home_processes import processes_of, wait_until
+from tests.acceptance.home_processes import lent_folders, processes_of, wait_until
 from workers.embedded import attach
 
 
@@ -31,8 +31,10 @@ def home(made_home: Path) -> Iterator[Path]:
     folder = made_home.with_name(made_home.name + f"-{next(_numbers)}")
     subprocess.run(["cp", "-a", made_home, folder], check=True)  # with owners, which shutil leaves behind
     yield folder
-    wait_until(lambda: not processes_of(folder), "everything that was started in the home has ended")
-    shutil.rmtree(folder)
+    _clear_away(folder)
+
+
+_numbers = itertools.count(1)
 
 
 @pytest.fixture
@@ -41,23 +43,19 @@ def tmp_folder() -> Iterator[Path]:
     folder = Path(tempfile.mkdtemp(prefix="headwater-home-"))
     folder.chmod(0o711)
     yield folder
-    wait_until(lambda: not processes_of(folder), "everything that was started in the folder has ended")
-    shutil.rmtree(folder)
-
-
-_numbers = itertools.count(1)
+    _clear_away(folder)
 
 
 @pytest.fixture
-def lent_home() -> Iterator[Path]:
-    """A new home that nobody but its owner may enter, as commands make it."""
-    parent = Path(tempfile.mkdtemp(prefix="headwater-home-"))
-    folder = parent / "home"
-    yield folder
-    wait_until(lambda: not processes_of(folder), "everything that was started in the home has ended")
-    record = folder / "postgres.location"
-    if record.exists():
-        lent = Path(record.read_text()).parent
+def lent_home(tmp_folder: Path) -> Path:
+    """A home that is not there yet: a command makes it, and nobody but its owner may enter."""
+    return tmp_folder / "home"
+
+
+def _clear_away(folder: Path) -> None:
+    """The folder, and what homes in it were lent elsewhere; not before all that was started there has ended."""
+    wait_until(lambda: not processes_of(folder), f"everything that was started in {folder} has ended")
+    for lent in lent_folders(folder):
         shutil.rmtree(lent)
         shutil.rmtree(lent.with_name(lent.name + ".former"), ignore_errors=True)
-    shutil.rmtree(parent)
+    shutil.rmtree(folder)

@@ -20,12 +20,15 @@ def temporal_of(home: Path) -> int | None:
     return _only(home, lambda words: b"start-dev" in words and words[0].endswith(b"/temporal"))
 
 
+def lent_folders(place: Path) -> list[Path]:
+    """Where root put PostgreSQL's data of the homes at this place, or up to two folders below it."""
+    records = [record for pattern in ("", "*/", "*/*/") for record in place.glob(f"{pattern}postgres.location")]
+    return [Path(record.read_text()).parent for record in records]
+
+
 def processes_of(home: Path) -> dict[int, list[bytes]]:
-    """All that name the home, or the folder it lent for PostgreSQL's data, or work in it."""
-    places = {os.fsencode(home)}
-    record = home / "postgres.location"
-    if record.exists():
-        places.add(record.read_bytes())
+    """All that name the home, or the folder it was lent for PostgreSQL's data, or work in one of them."""
+    places = {os.fsencode(folder) for folder in (home, *lent_folders(home))}
     found = {}
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit() or int(entry.name) == os.getpid():
