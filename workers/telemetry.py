@@ -36,7 +36,7 @@ def configure_logging(
         if log_format == "json"
         else structlog.dev.ConsoleRenderer(colors=colour, exception_formatter=structlog.dev.plain_traceback)
     )
-    handler = logging.StreamHandler(stream or sys.stderr)
+    handler = logging.StreamHandler(stream) if stream else _StderrHandler()
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=shared, processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer]
@@ -46,6 +46,9 @@ def configure_logging(
     root.handlers[:] = [handler]
     root.setLevel(level)
     logging.captureWarnings(True)
+    logging.getLogger("temporalio").setLevel(logging.WARNING)  # its events are of interest to its authors
+    # It repeats, with a traceback, what the activity itself has logged as an event.
+    logging.getLogger("temporalio.activity").setLevel(logging.ERROR)
     structlog.configure(
         processors=[
             structlog.stdlib.filter_by_level,
@@ -56,6 +59,14 @@ def configure_logging(
         logger_factory=structlog.stdlib.LoggerFactory(),
         cache_logger_on_first_use=False,
     )
+
+
+class _StderrHandler(logging.StreamHandler[TextIO]):
+    """Writes to what is ``sys.stderr`` at that moment: a progress bar puts itself before it, to stay below the lines."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.stream = sys.stderr
+        super().emit(record)
 
 
 def exception_text(exc_info: ExcInfo) -> str:

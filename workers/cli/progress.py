@@ -1,6 +1,7 @@
 """How a running sync is shown: a bar on a terminal, a line now and then elsewhere, nothing beside JSON."""
 
 import asyncio
+import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from types import TracebackType
@@ -11,6 +12,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from workers.cli.console import Output
 
 BAR_EVERY_S: Final = 0.3
+LOOK_EVERY_S: Final = 0.5
 LINE_EVERY_S: Final = 5.0
 
 
@@ -95,13 +97,14 @@ class Bar:
 
 
 class Lines:
-    """One line when something has changed, for logs and pipes."""
+    """A line as soon as there is something to count, then one now and then: for logs and pipes."""
 
-    every_s = LINE_EVERY_S
+    every_s = LOOK_EVERY_S
 
     def __init__(self, output: Output) -> None:
         self._output = output
         self._last = ""
+        self._silent_until = 0.0
 
     def __enter__(self) -> Self:
         return self
@@ -113,9 +116,9 @@ class Lines:
 
     def show(self, counts: Counts) -> None:
         line = f"{counts.step}: {sentence(counts)}"
-        if line != self._last:
+        if counts.listed and line != self._last and time.monotonic() >= self._silent_until:
             self._output.note(line)
-            self._last = line
+            self._last, self._silent_until = line, time.monotonic() + LINE_EVERY_S
 
 
 def done(counts: Counts) -> int:

@@ -1,26 +1,21 @@
 """`headwater sync folder`: one sync of a local folder, waiting for its end."""
 
 import asyncio
-import os
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import click
 
 from headwater.contracts import SyncCorpusInput, SyncResult
-from headwater.models import Scope
 from workers.cli.console import Output
 from workers.cli.context import Invocation, pass_invocation
-from workers.cli.corpus import embedder_note, ensure_corpus
-from workers.cli.errors import EXIT_FAILED, CommandFailed, WrongUsage, arguments
-from workers.cli.folders import KnownFolder, choose_connector
+from workers.cli.errors import EXIT_FAILED, CommandFailed
+from workers.cli.folder_request import FolderRequest, read_request, register
 from workers.cli.progress import display_for, follow
 from workers.cli.services import Services, connect_temporal, open_services
 
 if TYPE_CHECKING:
-    from activities.connectors.access_rule import AccessRule
     from activities.embedder_source import EmbedderSource
     from activities.store import Store
     from activities.store.connectors import ConnectorRow
@@ -29,18 +24,6 @@ FAILURES_SHOWN: Final = 10
 UP_IS_GONE: Final = (
     "`headwater up` has ended, and nobody works on this sync now: start it again, or press Ctrl-C and sync again."
 )
-
-
-@dataclass(frozen=True)
-class FolderRequest:
-    """What the command line asked for."""
-
-    scope: Scope
-    root: str
-    name: str | None
-    rule: "AccessRule | None"
-    access_file: str | None
-    full: bool
 
 
 @click.group("sync", short_help="Bring a corpus up to date with its documents.")
@@ -98,92 +81,13 @@ def folder_command(
         Store.open(services.database_url, schema=services.schema) as store,
     ):
         embedders = EmbedderSource()
-        row = _register(invocation, store, services, embedders, request)
+        row = register(invocation, store, services, embedders, request)
         result = asyncio.run(_sync(invocation, services, store, embedders, row, request, quiet=as_json))
     if as_json:
         invocation.output.json(result.model_dump(mode="json"))
     else:
         report(invocation.output, result)
     return EXIT_FAILED if strict and result.failed else 0
-
-
-def read_request(
-    path: str,
-    corpus: str,
-    name: str | None,
-    grants: tuple[str, ...],
-    access: str | None,
-    full: bool,
-    *,
-    may_be_elsewhere: bool,
-) -> FolderRequest:
-    """The request, checked before any service is started. Raises `WrongUsage`."""
-    from activities.connectors.access_rule import AccessRule
-    from activities.connectors.folder_ids import path_to_text
-    from headwater.ids import check_scope_part
-
-    if grants and access is not None:
-        raise WrongUsage("--grant and --access cannot be given together: put all rules into the --access file.")
-    with arguments():
-        scope = Scope.parse(corpus)
-        if name is not None:
-            check_scope_part(name, "connector")
-        rule = (
-            AccessRule.from_grants(grants) if grants else AccessRule.from_file(access) if access is not None else None
-        )
-    return FolderRequest(
-        scope=scope,
-        root=path_to_text(_real_folder(path, may_be_elsewhere=may_be_elsewhere)),
-        name=name,
-        rule=rule,
-        access_file=access,
-        full=full,
-    )
-
-
-def _real_folder(path: str, *, may_be_elsewhere: bool) -> str:
-    real = os.path.realpath(path)
-    if os.path.isdir(real):
-        return real
-    if os.path.lexists(path):
-        raise WrongUsage(f"{path} is not a folder: give the folder that holds it.")
-    if may_be_elsewhere and os.path.isabs(path):
-        return os.path.normpath(path)  # configured workers may run where this path exists
-    raise WrongUsage(f"{path} does not exist: give the path of a folder.")
-
-
-def _register(
-    invocation: Invocation, store: "Store", services: Services, embedders: "EmbedderSource", request: FolderRequest
-) -> "ConnectorRow":
-    """The connector's row, made or changed as asked; says what the person should know."""
-    from activities.connectors import default_connector_name, folder_config
-    from activities.connectors.folder_ids import path_from_text
-    from activities.store.connectors import connectors_of, ensure_connector
-
-    output = invocation.output
-    known = {row.name: row for row in connectors_of(store, request.scope) if row.kind == "folder"}
-    choice = choose_connector(
-        [KnownFolder(row.name, row.config["root"]) for row in known.values()],
-        root=request.root,
-        name=request.name,
-        default_name=default_connector_name(request.scope, path_from_text(request.root)),
-        is_gone=lambda root: not os.path.lexists(path_from_text(root)),
-    )
-    build = ensure_corpus(store, request.scope, invocation.settings)
-    if services.is_embedded:
-        embedders.of(build)  # configured workers have their own models, and check for themselves
-    for note in (*choice.notes, embedder_note(build, request.scope, invocation.settings)):
-        if note:
-            output.note(note)
-    config = folder_config(path_from_text(request.root), access=request.rule, access_file=request.access_file)
-    if request.rule is None and not choice.is_new:
-        config = dict(known[choice.name].config) | {"root": request.root}
-    if config["access"] is None:
-        output.warn(
-            "Nobody may read these documents: they are indexed, and found by no one until a sync is given "
-            "--grant or --access."
-        )
-    return ensure_connector(store, build.scope_id, choice.name, "folder", config, new_rule=request.rule is not None)
 
 
 async def _sync(
@@ -198,7 +102,9 @@ async def _sync(
 ) -> SyncResult:
     from activities.store.staging import pass_progress
     from workers.cli import pollers
-    from workers.cli.syncing import Sync, interrupts, run_sync
+    from workers.cli.interrupts import interrupts
+    from workers.cli.sync_run import run_sync
+    from workers.cli.syncing import Sync
     from workers.cli.worker import worker_options
     from workers.worker import running_workers
 

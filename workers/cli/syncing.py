@@ -1,10 +1,7 @@
-"""One sync, from asking for it to its result: started or joined, watched, and cancelled only if this command started it."""
+"""Asking for a sync: started or joined, and asked again under the same id after an outage of Temporal."""
 
 import asyncio
-import os
-import signal
-from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import asynccontextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
@@ -22,11 +19,10 @@ from temporalio.client import (
     WorkflowUpdateRPCTimeoutOrCancelledError,
 )
 from temporalio.common import WorkflowIDConflictPolicy
-from temporalio.exceptions import ApplicationError, FailureError, WorkflowAlreadyStartedError, is_cancelled_exception
+from temporalio.exceptions import ApplicationError, WorkflowAlreadyStartedError
 from temporalio.service import RPCError, RPCStatusCode
 
 from headwater.contracts import SyncCorpusInput, SyncNow, SyncResult
-from workers.cli.errors import EXIT_INTERRUPTED, CommandFailed, Interrupted
 from workflows.ids import sync_workflow_id
 from workflows.queues import CONTROL
 
@@ -39,8 +35,6 @@ ABSENCES: Final = (RPCStatusCode.UNAVAILABLE, RPCStatusCode.DEADLINE_EXCEEDED, R
 RUN_TIMEOUT: Final = timedelta(days=7)
 # What an update says that was under way when its workflow ended; the workflow itself knows why.
 ENDED_FIRST: Final = "AcceptedUpdateCompletedWorkflow"
-# The run ends one workflow task after our result; longer means that somebody else keeps it going.
-LINGER_S: Final = 10.0
 
 
 @dataclass(frozen=True)
@@ -73,6 +67,11 @@ class Sync:
                     continue
                 await asyncio.sleep(ASK_AGAIN_S)
                 ask = self._recall if ask == self._start_or_join else ask
+                continue
+            except WorkflowUpdateFailedError as error:
+                if not await self._was_left(error):
+                    raise
+                ask = self._start_or_join
                 continue
             if answer.result is not None:
                 return answer.result
@@ -119,6 +118,16 @@ class Sync:
         asked: WorkflowUpdateHandle[SyncNow] = self.handle.get_update_handle(self.ask_id, result_type=SyncNow)
         return await asked.result()
 
+    async def _was_left(self, error: WorkflowUpdateFailedError) -> bool:
+        """Whether we waited for somebody's run, and they cancelled it: that is no reason for us not to sync."""
+        if not (isinstance(error.cause, ApplicationError) and error.cause.type == ENDED_FIRST):
+            return False
+        run = await self.handle.describe()
+        return (
+            run.status in (WorkflowExecutionStatus.CANCELED, WorkflowExecutionStatus.RUNNING)
+            and await run.memo_value(STARTED_FOR, None) != self.ask_id
+        )
+
     async def is_ours(self) -> bool:
         """Whether the run that goes on now was started by this command."""
         try:
@@ -149,90 +158,3 @@ def _is_absence(error: Exception) -> bool:
     return isinstance(error, WorkflowUpdateRPCTimeoutOrCancelledError) or (
         isinstance(error, RPCError) and error.status in ABSENCES
     )
-
-
-async def run_sync(
-    sync: Sync, *, stop: asyncio.Event, trouble: Coroutine[Any, Any, str], on_stopping: Callable[[str], None]
-) -> SyncResult:
-    """The result of ``sync``; `Interrupted` when ``stop`` is set first, `CommandFailed` with what ``trouble`` returns."""
-    working = asyncio.create_task(sync.result())
-    stopping = asyncio.create_task(stop.wait())
-    failing = asyncio.create_task(trouble)
-    try:
-        await asyncio.wait((working, stopping, failing), return_when=asyncio.FIRST_COMPLETED)
-        if failing.done():
-            raise CommandFailed(failing.result())
-        if working.done():
-            return await _finished(sync, working)
-        working.cancel()
-        if not await sync.is_ours():
-            raise Interrupted("Interrupted; the running sync was started elsewhere and goes on.")
-        on_stopping("Stopping between two batches; what is published stays. Ctrl-C again leaves at once.")
-        await sync.handle.cancel()
-        await sync.ended()
-        raise Interrupted("Interrupted; the next sync goes on where this one stopped.")
-    finally:
-        for task in (working, stopping, failing):
-            task.cancel()
-        await asyncio.gather(working, stopping, failing, return_exceptions=True)
-
-
-async def _finished(sync: Sync, working: "asyncio.Task[SyncResult]") -> SyncResult:
-    try:
-        result = await working
-    except (WorkflowUpdateFailedError, WorkflowFailureError, RPCError) as error:
-        raise CommandFailed(await _reason(sync, error)) from error
-    if await sync.is_ours():
-        # Our workers stay for its last workflow task.
-        with suppress(TimeoutError):
-            await asyncio.wait_for(sync.ended(), LINGER_S)
-    return result
-
-
-async def _reason(sync: Sync, error: Exception) -> str:
-    """The sentence an activity gave, through all that Temporal wrapped around it."""
-    sentence = _application_sentence(error)
-    if sentence is None:
-        try:
-            await asyncio.wait_for(sync.handle.result(), LINGER_S)
-        except WorkflowFailureError as failure:
-            if is_cancelled_exception(failure.cause):
-                return "The sync was cancelled by somebody else: run it again."
-            sentence = _application_sentence(failure)
-        except (RPCError, TimeoutError):
-            pass
-    if sentence is not None:
-        return sentence
-    return f"Temporal reports {type(error).__name__}: see the run {sync.workflow_id} in its web page."
-
-
-def _application_sentence(error: BaseException | None) -> str | None:
-    found = None
-    while error is not None:
-        if isinstance(error, ApplicationError) and error.message and error.type != ENDED_FIRST:
-            found = error.message
-        error = (
-            error.cause if isinstance(error, FailureError | WorkflowFailureError | WorkflowUpdateFailedError) else None
-        )
-    return found
-
-
-@asynccontextmanager
-async def interrupts(before_leaving: Callable[[], None]) -> AsyncIterator[asyncio.Event]:
-    """An event that the first Ctrl-C or SIGTERM sets. The second one leaves at once: a blocked thread must not hold it up."""
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-
-    def received() -> None:
-        if stop.is_set():
-            before_leaving()
-            os._exit(EXIT_INTERRUPTED)
-        stop.set()
-
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, received)
-    try:
-        yield stop
-    finally:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.remove_signal_handler(number)

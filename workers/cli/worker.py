@@ -51,7 +51,7 @@ def worker_command(invocation: Invocation, *, roles: tuple[str, ...]) -> None:
 async def work(invocation: Invocation, services: Services, roles: frozenset[str]) -> None:
     """Run workers of these roles until the first Ctrl-C or SIGTERM."""
     from activities.store import Store
-    from workers.cli.syncing import interrupts
+    from workers.cli.interrupts import interrupts
     from workers.worker import running_workers
 
     output = invocation.output
