@@ -19,6 +19,7 @@ from tests.demo.narration import Narration
 
 CHECKOUT = Path(__file__).parent.parent.parent
 INTERRUPTED = 130
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 LOCK = "demo.lock"
 FORMER_SERVERS_S = 15.0
 
@@ -35,7 +36,7 @@ def main() -> int:
     if docs is not None and not docs.is_dir():
         print(f"{docs} is not a folder: give one that holds Markdown, text, HTML or PDF files.", file=sys.stderr)
         return 2
-    for number in (signal.SIGTERM, signal.SIGHUP):
+    for number in SIGNALS:
         signal.signal(number, _interrupt)
     narration = Narration()
     try:
@@ -92,6 +93,9 @@ def _alone(lock: Path, *, patience_s: float = 0) -> Iterator[None]:
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> None:
+    # Once is enough: a second Ctrl-C must not end us while we stop what we started.
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
     raise KeyboardInterrupt
 
 

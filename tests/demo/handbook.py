@@ -110,9 +110,7 @@ def _edit(headwater: Headwater, narration: Narration, folder: Path, sync: tuple[
         result["upserted"] == 1 and 1 <= embedded <= 5 and reused >= 50,
         f"One document with a handful of new passages was expected, and the sync reports {result}.",
     )
-    narration.seen(
-        f"{embedded} of its {embedded + reused} passages were embedded again, {reused} were kept as they were"
-    )
+    narration.seen(f"embedded again: {embedded} of its {embedded + reused} passages; kept as they were: {reused}")
     found = headwater.ask(*_search(EDITED_QUESTION, "mara"))
     _expect(after in " ".join(found["text"].split()), f"The answer should hold {after!r}, and does not.")
     narration.seen("the answer has the new words")

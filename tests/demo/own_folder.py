@@ -3,7 +3,6 @@
 import re
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
-from urllib.parse import unquote
 
 from tests.demo.commands import DemoFailure, Headwater
 from tests.demo.narration import Narration
@@ -12,6 +11,7 @@ CORPUS: Final = "demo/own/folder"
 PERSON: Final = "you"
 READABLE: Final = ("indexed", "partial")
 PAGE: Final = 200
+QUESTIONS: Final = 3
 
 
 def tell(headwater: Headwater, narration: Narration, folder: Path) -> None:
@@ -30,19 +30,10 @@ def tell(headwater: Headwater, narration: Narration, folder: Path) -> None:
                 "a dot are left out."
             )
         narration.seen(f"{len(readable)} of {len(sources)} documents can be asked")
-        _ask(headwater, narration, readable)
+        _ask(headwater, narration, folder)
         narration.step("Documents that could not be read, and why")
         _list_failures(narration, sources)
     narration.step("Everything that was started has been stopped")
-
-
-def question_of(source_id: str) -> str:
-    """A question made of a document's title, as its file name gives it."""
-    path = PurePosixPath(unquote(source_id.partition("/")[2]))
-    title = re.sub(r"[\s_\-.]+", " ", path.stem).strip() or path.name
-    if title.casefold() in ("readme", "index") and path.parent.name:
-        title = re.sub(r"[\s_\-.]+", " ", path.parent.name).strip()
-    return f"What is said about {title}?"
 
 
 def _sources(headwater: Headwater) -> list[dict[str, Any]]:
@@ -57,15 +48,27 @@ def _sources(headwater: Headwater) -> list[dict[str, Any]]:
             return found
 
 
-def _ask(headwater: Headwater, narration: Narration, readable: list[dict[str, Any]]) -> None:
+def _ask(headwater: Headwater, narration: Narration, folder: Path) -> None:
     narration.step("Ask three questions made of the titles")
-    # The first, the middle and the last: three different corners of most folders.
-    chosen = {readable[place]["source_id"]: None for place in (0, len(readable) // 2, -1)}
-    for source_id in chosen:
-        asked = ("search", question_of(source_id), "--corpus", CORPUS, "--as", PERSON)
+    for title in titles(headwater.ask(*_search(folder.name or "documents"), "--top-k", "32"))[:QUESTIONS]:
+        asked = _search(f"What is said about {title}?")
         headwater.show(*asked, "--top-k", "1", lines=10)
         if not headwater.ask(*asked)["hits"]:
             raise DemoFailure("A question to a corpus with readable documents must be answered, and this one was not.")
+
+
+def titles(found: Any) -> list[str]:
+    """The titles of the documents that passages are from, each once; a document without one goes by its file's name."""
+    by_source = {hit["source_id"]: hit["title"] or _name(hit["metadata"]["path"]) for hit in found["hits"]}
+    return list(dict.fromkeys(by_source.values()))
+
+
+def _name(path: str) -> str:
+    return re.sub(r"[\s_\-]+", " ", PurePosixPath(path).stem).strip()
+
+
+def _search(question: str) -> tuple[str, ...]:
+    return ("search", question, "--corpus", CORPUS, "--as", PERSON)
 
 
 def _list_failures(narration: Narration, sources: list[dict[str, Any]]) -> None:
