@@ -9,6 +9,7 @@ from activities.connectors import AccessRule
 from activities.store import Store
 from headwater.testing import HashEmbedder
 from tests.pipeline.harness import Pipeline, Shelf, running_pipeline
+from workers.worker import WorkerOptions
 
 
 async def test_every_document_becomes_visible(pipeline: Pipeline, shelf: Shelf) -> None:
@@ -35,6 +36,9 @@ async def test_a_second_sync_changes_nothing(pipeline: Pipeline, shelf: Shelf) -
     second = await pipeline.sync(shelf)
     assert (second.upserted, second.skipped, second.embedded_chunks) == (0, 5, 0)
     assert second.generation == first.generation
+    with pipeline.store.connection() as conn:
+        items = conn.execute(b"SELECT kind, source_id FROM headwater.page_item").fetchall()
+    assert items == [], "an unchanged document is only marked as seen"
 
 
 async def test_an_edit_embeds_only_the_changed_chunks(pipeline: Pipeline, shelf: Shelf) -> None:
@@ -84,15 +88,14 @@ async def test_a_bad_document_costs_only_itself_and_is_counted_every_time(pipeli
     shelf.write("archive.zip", b"PK\x03\x04" + bytes(100))
     shelf.write("good.md", "Good")
     pipeline.register(shelf)
-    for _ in range(2):
+    for healthy in ("upserted", "skipped"):
         result = await pipeline.sync(shelf)
-        assert result.failed == 2
+        assert (result.failed, getattr(result, healthy)) == (2, 1)
         assert {(failure.source_id, failure.state) for failure in result.failures} == {
             (shelf.id_of("broken.pdf"), "failed"),
             (shelf.id_of("archive.zip"), "unsupported"),
         }
     assert list(pipeline.visible()) == [shelf.id_of("good.md")]
-    assert result.skipped == 1
 
 
 async def test_a_document_that_breaks_keeps_its_last_good_text(pipeline: Pipeline, shelf: Shelf) -> None:
@@ -228,3 +231,45 @@ async def test_a_folder_that_goes_while_it_is_read_fails_no_document(
         away.rename(shelf.root)
         visible_before.clear()
         assert (await pipeline.sync(shelf)).upserted == 20
+
+
+async def test_a_worker_serves_only_its_tenants(store: Store, temporal_client: Client, shelf: Shelf) -> None:
+    shelf.write("a.md", "Alpha")
+    options = WorkerOptions(max_document_bytes=1 << 20, tenants=["t2"])
+    async with running_pipeline(store, temporal_client, options=options) as pipeline:
+        pipeline.register(shelf)
+        with pytest.raises(WorkflowFailureError) as failed:
+            await pipeline.sync(shelf)
+        assert pipeline.visible() == {}
+    assert "AccessError" in str(failed.value.cause.__cause__ if failed.value.cause else "")
+
+
+async def test_an_unreadable_folder_deletes_nothing_and_is_said(pipeline: Pipeline, shelf: Shelf) -> None:
+    """Nesting beyond what is listed stands for any part that a listing cannot see."""
+    shelf.write("gone.md", "Gone soon")
+    shelf.write("kept.md", "Kept")
+    pipeline.register(shelf)
+    await pipeline.sync(shelf)
+    (shelf.root / "gone.md").unlink()
+    deep = shelf.root.joinpath(*["d"] * 140)
+    deep.mkdir(parents=True)
+    result = await pipeline.sync(shelf)
+    assert (result.deleted, result.failed) == (0, 1)
+    assert result.failures[0].state == "failed"
+    assert set(pipeline.visible()) == {shelf.id_of("gone.md"), shelf.id_of("kept.md")}
+    deep.rmdir()
+    for folder in list(deep.parents)[:12]:
+        folder.rmdir()
+    assert (await pipeline.sync(shelf)).deleted == 1
+
+
+async def test_a_document_over_the_limit_is_read_when_the_limit_is_raised(
+    store: Store, temporal_client: Client, shelf: Shelf
+) -> None:
+    shelf.write("big.txt", "word " * 100)
+    for limit, expected in ((100, (0, 1)), (100, (0, 1)), (1000, (1, 0))):
+        options = WorkerOptions(max_document_bytes=limit)
+        async with running_pipeline(store, temporal_client, options=options) as pipeline:
+            pipeline.register(shelf)
+            result = await pipeline.sync(shelf)
+        assert (result.upserted, result.failed) == expected

@@ -33,8 +33,7 @@ async def _record(client: Client, name: str, script: Script, *, cancel: bool = F
     started: WithStartWorkflowOperation[object, SyncResult] = WithStartWorkflowOperation(
         "SyncCorpus", INPUT, id=workflow_id, task_queue=queues.CONTROL, id_conflict_policy=WorkflowIDConflictPolicy.FAIL
     )
-    if cancel:
-        reached, _ = script.hold("embed_batch 1.0")
+    reached = script.hold("embed_batch 1.0")[0] if cancel else None
     async with script.served(client):
         asked = asyncio.create_task(
             client.execute_update_with_start_workflow(
@@ -42,7 +41,7 @@ async def _record(client: Client, name: str, script: Script, *, cancel: bool = F
             )
         )
         handle: WorkflowHandle[object, SyncResult] = await started.workflow_handle()
-        if cancel:
+        if reached is not None:
             await reached.wait()
             await handle.cancel()
         await asyncio.gather(asked, return_exceptions=True)
