@@ -1,8 +1,9 @@
 """What becomes of each document of a page, decided from what the store holds under the scope's lock."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final
 
 FAILED_STATES: Final = frozenset({"no_text", "encrypted", "too_large", "unsupported", "failed", "quarantined"})
 
@@ -40,14 +41,25 @@ class Candidate:
     state: str | None          # what reading it gave
     reason: str | None
     is_unchanged: bool
-    grants: list[int] | None   # grantees it is to have; None: leave them as they are
-    is_regranted: bool         # they differ from those it has
+    wanted: Mapping[str, Any] | None   # the names it is to be granted to; None: leave its grants as they are
+    held: Sequence[int] | None         # the grantees it has, in order
+    is_expiring: bool                  # some of its grants end by themselves
 
     def is_foreign(self, connector_id: int) -> bool:
         """Somebody else's. A text that readers see and no connector owns is a host's."""
         if self.owner is None:
             return self.seen_seq is not None
         return self.owner != connector_id
+
+    def new_grants(self, grantees: Mapping[tuple[str, str], int]) -> list[int] | None:
+        """The grantees it is to have from now on, by their names' numbers; None if that changes nothing."""
+        if self.wanted is None:
+            return None
+        names = [("principal", name) for name in self.wanted["principal_ids"]]
+        names += [("group", name) for name in self.wanted["group_ids"]]
+        names += [("everyone", "")] if self.wanted["everyone"] else []
+        numbers = sorted({grantees[name] for name in names})
+        return None if numbers == self.held and not self.is_expiring else numbers
 
 
 def judge(candidate: Candidate, connector_id: int) -> Outcome:

@@ -52,10 +52,13 @@ def publish_page(
     sql = sql or queries(store.schema, "publish")
     key = {"page_id": page_id}
     with store.connection() as connection, connection.pipeline() as pipeline:
+        connection.execute(sql["plan_once"], {})
         connection.execute(sql["ensure_grantees"], key)
+        named = connection.execute(sql["grantees"], key)
         unfinished = connection.execute(sql["unfinished"], key)
         pipeline.sync()                                # commits the grantees, and waits for nothing
         with connection.transaction():
+            connection.execute(sql["plan_once"], {})
             locked = connection.execute(sql["lock_scope"], key)
             pages = connection.cursor(row_factory=class_row(_Page)).execute(sql["page"], key)
             candidates = connection.cursor(row_factory=class_row(Candidate)).execute(sql["candidates"], key)
@@ -75,7 +78,10 @@ def publish_page(
             )
             judged = [(each, judge(each, page.connector_id)) for each in candidates.fetchall()]
             _check_ready(page_id, page, scope[1], judged, unfinished.fetchone())
-            return _Publication(connection, store.schema, sql, page_id, page.connector_id, pointer, judged).write()
+            grantees = {(kind, name): number for kind, name, number in named.fetchall()}
+            return _Publication(
+                connection, store.schema, sql, page_id, page.connector_id, pointer, judged, grantees
+            ).write()
 
 
 def _check_ready(
@@ -106,11 +112,14 @@ class _Publication:
     connector_id: int
     pointer: Pointer
     judged: Sequence[tuple[Candidate, Outcome]]
+    grantees: Mapping[tuple[str, str], int]
 
     def write(self) -> PublishedPage:
-        self._lock_sources()
+        regranted = self._regranted()
+        if changed := [*regranted, *_pks(self._with(Outcome.PUBLISHED, Outcome.DELETED))]:
+            self._run("lock_sources", source_pks=changed)
         generation = self._write_spans()
-        self._write_grants()
+        self._write_grants(regranted)
         self._write_status()
         self._write_members()
         result = self._result(generation)
@@ -123,10 +132,10 @@ class _Publication:
         self._run("finish_page", result=Jsonb(result.model_dump(mode="json")))
         return result
 
-    def _lock_sources(self) -> None:
-        changed = [each for each in self._with(*REGRANTING) if each.is_regranted]
-        if changed := [*changed, *self._with(Outcome.PUBLISHED, Outcome.DELETED)]:
-            self._run("lock_sources", source_pks=_pks(changed))
+    def _regranted(self) -> dict[int, list[int]]:
+        """The grantees of each source whose grants change."""
+        wanted = ((each.source_pk, each.new_grants(self.grantees)) for each in self._with(*REGRANTING))
+        return {source_pk: grants for source_pk, grants in wanted if source_pk is not None and grants is not None}
 
     def _write_spans(self) -> int:
         """What readers see changes here. The generation they see afterwards."""
@@ -150,20 +159,20 @@ class _Publication:
         )
         return gen
 
-    def _write_grants(self) -> None:
-        changed = [candidate for candidate in self._with(*REGRANTING) if candidate.is_regranted]
-        if changed:
-            ids = ["{" + ",".join(map(str, candidate.grants or ())) + "}" for candidate in changed]
-            self._run("set_grants", regranted=_pks(changed), grants=ids)
-            self._run("end_expiring", source_pks=_pks(changed))
+    def _write_grants(self, regranted: Mapping[int, Sequence[int]]) -> None:
+        if regranted:
+            # unnest takes no ragged arrays, so each goes as the text of one.
+            ids = ["{" + ",".join(map(str, grants)) + "}" for grants in regranted.values()]
+            self._run("set_grants", regranted=list(regranted), grants=ids)
+            self._run("end_expiring", source_pks=list(regranted))
 
     def _write_status(self) -> None:
         failed = self._with(Outcome.FAILED)
         if noted := [*self._with(Outcome.PUBLISHED, Outcome.UNCHANGED), *failed]:
             self._run(
                 "note_status",
-                scope_id=self.pointer.scope_id,
                 noted=_ords(noted),
+                source_pks=_pks(noted),
                 failed=_ords(failed),
                 kept=_ords([each for each in failed if each.seen_seq is not None]),
             )
@@ -174,7 +183,7 @@ class _Publication:
         members = [(each, outcome) for each, outcome in self.judged if outcome in (*REGRANTING, Outcome.STALE)]
         if members:
             # A stale document's grants were not applied, so its membership does not claim the rule either.
-            granted = [each.grants is not None and outcome in REGRANTING for each, outcome in members]
+            granted = [each.wanted is not None and outcome in REGRANTING for each, outcome in members]
             self._run("note_members", members=_pks([each for each, _ in members]), has_grants=granted)
         absent = [each for each in self._with(Outcome.ABSENT) if each.kind == "delete" and each.source_pk is not None]
         foreign = [each for each in self._with(Outcome.OWNED) if each.kind == "delete"]

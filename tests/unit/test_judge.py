@@ -26,8 +26,9 @@ STAGED = Candidate(
     state="indexed",
     reason=None,
     is_unchanged=False,
-    grants=None,
-    is_regranted=False,
+    wanted=None,
+    held=[],
+    is_expiring=False,
 )
 NEW = replace(STAGED, owner=None, owner_name=None, seen_seq=None, is_known=False)
 NOTHING_STAGED = replace(STAGED, rev_id=None, base_gen=None, source_seq=None)
@@ -77,3 +78,26 @@ def test_a_document_is_judged_by_what_the_store_holds(candidate: Candidate, outc
 @pytest.mark.parametrize("state", sorted(FAILED_STATES))
 def test_every_failed_state_is_a_failure(state: str) -> None:
     assert judge(replace(FAILED, state=state), US) is Outcome.FAILED
+
+
+NUMBERS = {("principal", "alice"): 1, ("group", "staff"): 2, ("group", "alice"): 3, ("everyone", ""): 4}
+
+
+def wanting(principals: list[str], groups: list[str], *, everyone: bool = False) -> dict[str, object]:
+    return {"principal_ids": principals, "group_ids": groups, "everyone": everyone}
+
+
+@pytest.mark.parametrize(
+    ("candidate", "grants"),
+    [
+        (STAGED, None),
+        (replace(STAGED, wanted=wanting([], [])), None),
+        (replace(STAGED, wanted=wanting([], []), held=[1]), []),
+        (replace(STAGED, wanted=wanting(["alice"], ["staff", "alice"], everyone=True)), [1, 2, 3, 4]),
+        (replace(STAGED, wanted=wanting(["alice", "alice"], ["staff"]), held=[1, 2]), None),
+        (replace(STAGED, wanted=wanting(["alice"], []), held=[1], is_expiring=True), [1]),
+        (replace(STAGED, wanted=None, held=[1], is_expiring=True), None),
+    ],
+)
+def test_grants_are_renewed_when_they_differ(candidate: Candidate, grants: list[int] | None) -> None:
+    assert candidate.new_grants(NUMBERS) == grants

@@ -1,3 +1,11 @@
+-- plan_once --
+-- Planning these statements took longer than carrying them out, under the scope's lock: each keeps one generic plan. It may
+-- be made while the tables are still empty, and must stay right when they have grown: hence no plan that reads a table
+-- whole, and sub-selects with LIMIT where a key has two columns (a join was planned on the scope alone: every page then
+-- read every source of it).
+SELECT set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true),
+       set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true);
+
 -- ensure_grantees --
 -- Committed by itself, before the scope's lock: a name that nobody is granted harms nobody, and two publishers that
 -- make the same name never wait for each other's publication.
@@ -17,6 +25,24 @@ FROM (
 WHERE NOT EXISTS (SELECT FROM {schema}.grantee e WHERE e.tenant_id = w.tenant_id AND e.kind = w.kind AND e.name = w.name)
 ORDER BY 1, 2, 3
 ON CONFLICT DO NOTHING;
+
+-- grantees --
+-- The numbers of all names that the page grants to.
+SELECT w.kind, w.name, e.grantee_id
+FROM (
+  SELECT DISTINCT sc.tenant_id, x.kind, x.name
+  FROM {schema}.page p
+  JOIN {schema}.build b USING (build_id)
+  JOIN {schema}.scope sc USING (scope_id)
+  JOIN {schema}.page_item i USING (page_id)
+  CROSS JOIN LATERAL (
+    SELECT 'principal' AS kind, jsonb_array_elements_text(i.grants -> 'principal_ids') AS name
+    UNION ALL SELECT 'group', jsonb_array_elements_text(i.grants -> 'group_ids')
+    UNION ALL SELECT 'everyone', '' WHERE (i.grants ->> 'everyone')::boolean) x
+  WHERE p.page_id = %(page_id)s AND p.state <> 'published') w
+CROSS JOIN LATERAL (
+  SELECT g.grantee_id FROM {schema}.grantee g
+  WHERE g.tenant_id = w.tenant_id AND g.kind = w.kind AND g.name = w.name LIMIT 1) e;
 
 -- unfinished --
 -- Staged revisions of the page that lack chunks. Read before the lock: chunks only ever come, and this is the longest read.
@@ -51,12 +77,13 @@ SELECT i.ord, i.kind, i.source_id, i.rev_id, s.source_pk, s.owner, k.name AS own
        i.kind <> 'upsert' OR i.status IS NOT NULL AS is_read,
        i.status ->> 'state' AS state, i.status ->> 'reason' AS reason,
        coalesce((i.status ->> 'unchanged')::boolean, false) AS is_unchanged,
-       g.ids AS grants, coalesce(g.ids <> s.grants OR s.expiring <> '{}', false) AS is_regranted
+       i.grants AS wanted, s.grants AS held, coalesce(s.expiring <> '{}', false) AS is_expiring
 FROM {schema}.page p
 JOIN {schema}.build b USING (build_id)
 JOIN {schema}.scope sc USING (scope_id)
 JOIN {schema}.page_item i USING (page_id)
-LEFT JOIN {schema}.source s ON s.scope_id = sc.scope_id AND s.source_id = i.source_id
+LEFT JOIN LATERAL (
+  SELECT * FROM {schema}.source x WHERE x.scope_id = sc.scope_id AND x.source_id = i.source_id LIMIT 1) s ON true
 LEFT JOIN {schema}.connector k ON k.connector_id = s.owner
 LEFT JOIN {schema}.revision r ON r.rev_id = i.rev_id
 LEFT JOIN {schema}.ingestion n ON n.source_pk = s.source_pk
@@ -66,13 +93,6 @@ LEFT JOIN LATERAL (
     AND x.gen_from <= CASE WHEN sc.live_gen < b.head_gen THEN sc.live_gen ELSE sc.head_gen END
     AND x.gen_to > CASE WHEN sc.live_gen < b.head_gen THEN sc.live_gen ELSE sc.head_gen END
   ORDER BY x.source_seq DESC LIMIT 1) v ON true
-LEFT JOIN LATERAL (
-  SELECT coalesce(array_agg(DISTINCT e.grantee_id ORDER BY e.grantee_id), '{}') AS ids
-  FROM (
-    SELECT 'principal' AS kind, jsonb_array_elements_text(i.grants -> 'principal_ids') AS name
-    UNION ALL SELECT 'group', jsonb_array_elements_text(i.grants -> 'group_ids')
-    UNION ALL SELECT 'everyone', '' WHERE (i.grants ->> 'everyone')::boolean) x
-  JOIN {schema}.grantee e ON e.tenant_id = sc.tenant_id AND e.kind = x.kind AND e.name = x.name) g ON i.grants IS NOT NULL
 WHERE p.page_id = %(page_id)s
 ORDER BY i.ord;
 
@@ -113,7 +133,7 @@ DELETE FROM {schema}.expiring_grant WHERE source_pk = ANY (%(source_pks)s);
 -- How each document was read. `failed` ones keep the count of the text that is still readable, which `kept` of them have;
 -- one that is unchanged after a failure is healthy again. The hash belongs to the readable text, so failures leave none.
 INSERT INTO {schema}.ingestion (source_pk, state, freshness, reason, bytes, chunks, source_version, raw_sha256, parser)
-SELECT s.source_pk,
+SELECT w.source_pk,
        CASE WHEN i.status ? 'state' THEN i.status ->> 'state'
             WHEN n.state IN ('indexed', 'partial', 'empty') THEN n.state
             WHEN n.chunks > 0 THEN 'indexed' ELSE 'empty' END,
@@ -124,11 +144,11 @@ SELECT s.source_pk,
        i.status ->> 'version',
        CASE WHEN i.ord <> ALL (%(failed)s) THEN decode(i.status ->> 'raw_sha256', 'hex') END,
        i.status ->> 'parser'
-FROM {schema}.page_item i
-JOIN {schema}.source s ON s.scope_id = %(scope_id)s AND s.source_id = i.source_id
+FROM unnest(%(noted)s::int[], %(source_pks)s::bigint[]) AS w (ord, source_pk)
+JOIN {schema}.page_item i ON i.page_id = %(page_id)s AND i.ord = w.ord
 LEFT JOIN {schema}.revision r ON r.rev_id = i.rev_id
-LEFT JOIN {schema}.ingestion n ON n.source_pk = s.source_pk
-WHERE i.page_id = %(page_id)s AND i.ord = ANY (%(noted)s)
+LEFT JOIN {schema}.ingestion n ON n.source_pk = w.source_pk
+WHERE w.source_pk IS NOT NULL
 ON CONFLICT (source_pk) DO UPDATE
 SET state = excluded.state, freshness = excluded.freshness, reason = excluded.reason, bytes = excluded.bytes,
     chunks = excluded.chunks, source_version = excluded.source_version, raw_sha256 = excluded.raw_sha256,
