@@ -1,0 +1,85 @@
+"""A publication is there whole or not at all: cut off, repeated, or racing another one."""
+
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+
+import pytest
+
+from activities.contracts import PublishedPage
+from activities.store import Store, StoreUnavailable
+from activities.store.publish import publish_page
+from activities.store.sql import queries
+from headwater.connectors import GrantSet
+from headwater.contracts import SyncFailure
+from tests.integration.seen import seen, table
+from tests.integration.staging_factory import Corpus, Document, deleted, failed, publish, stage
+
+
+# After each of these statements the connection is cut. `finish_page` is the last before the commit.
+@pytest.mark.parametrize("step", ["close_replaced", "open_spans", "number_versions", "note_status", "finish_page"])
+def test_a_publication_that_is_cut_off_leaves_nothing(store: Store, corpus: Corpus, step: str) -> None:
+    publish(store, corpus, Document("a", ["old"], grants=GrantSet(principal_ids=("alice",))), Document("b", ["kept"]))
+    new = Document("a", ["new"], grants=GrantSet(principal_ids=("bob",)))
+    page = stage(store, corpus, new, deleted("b"), failed("c"))
+    watched = ("span", "source", "ingestion", "scope", "build", "page", "page_item", "membership", "document_version")
+    before = {name: table(store, name) for name in watched}
+    named = dict(queries(store.schema, "publish"))
+    named[step] = b"WITH killed AS (SELECT pg_terminate_backend(pg_backend_pid())) " + named[step].replace(
+        b"WHERE", b"WHERE EXISTS (SELECT FROM killed) AND", 1
+    )
+    with pytest.raises(StoreUnavailable):
+        publish_page(store, page, fence=corpus.fence, sql=named)
+    assert {name: table(store, name) for name in before} == before
+    assert publish_page(store, page, fence=corpus.fence) == PublishedPage(
+        upserted=1, deleted=1, failed=1, generation=2, failures=[SyncFailure(source_id="c", state="failed", reason="it is broken")]
+    )
+    assert seen(store, corpus, "bob") == {"a": ["new"]}
+
+
+def test_two_publishers_of_one_page_publish_it_once(store: Store, corpus: Corpus) -> None:
+    page = stage(store, corpus, Document("a", ["one"]), Document("b", ["two"]))
+    with ThreadPoolExecutor(4) as pool:
+        results = list(pool.map(lambda _: publish_page(store, page, fence=corpus.fence), range(4)))
+    assert results == [PublishedPage(upserted=2, generation=1)] * 4
+    assert len(table(store, "span")) == 2
+
+
+@pytest.mark.parametrize("first", ["older", "newer"])
+def test_of_two_readings_the_newer_one_stays_whoever_is_first(store: Store, corpus: Corpus, first: str) -> None:
+    publish(store, corpus, Document("a", ["old"], seq=1))
+    pages = {
+        "older": stage(store, corpus, Document("a", ["older"], seq=2)),
+        "newer": stage(store, corpus, Document("a", ["newer"], seq=3)),
+    }
+    second = "newer" if first == "older" else "older"
+    with ThreadPoolExecutor(2) as pool, locked_scope(store, corpus):
+        # Both wait for the lock at once, in this order: the second one must see what the first has done.
+        one = pool.submit(publish_page, store, pages[first], fence=corpus.fence)
+        until_waiting(store, 1)
+        two = pool.submit(publish_page, store, pages[second], fence=corpus.fence)
+        until_waiting(store, 2)
+    assert (one.result().upserted, two.result().upserted) == (1, 1 if second == "newer" else 0)
+    assert seen(store, corpus) == {"a": ["newer"]}
+
+
+@contextmanager
+def locked_scope(store: Store, corpus: Corpus) -> Iterator[None]:
+    with store.connection() as connection, connection.transaction():
+        connection.execute(queries(store.schema, "publish")["lock_scope"], {"page_id": stage(store, corpus)})
+        yield
+
+
+def until_waiting(store: Store, count: int) -> None:
+    """Returns when so many backends of this database wait for a lock."""
+    query = """
+        SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
+    """
+    deadline = time.monotonic() + 30
+    with store.connection() as connection:
+        while time.monotonic() < deadline:
+            row = connection.execute(query).fetchone()
+            if row is not None and row[0] >= count:
+                return
+    raise AssertionError(f"{count} publishers should be waiting for the scope's lock by now")
