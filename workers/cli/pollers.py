@@ -12,7 +12,7 @@ from temporalio.client import Client
 
 from workflows.queues import CONTROL, DB, EMBED, IO
 
-WAIT_S: Final = 5.0
+WAIT_S: Final = 3.0
 ASK_AGAIN_S: Final = 0.5
 # A poll lasts 60 s; the server remembers a dead poller for five minutes.
 RECENT_S: Final = 75
