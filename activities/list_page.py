@@ -67,6 +67,7 @@ class PageLister:
                     pass_no=run.pass_no,
                     seq=wanted.seq,
                     fence=run.fence,
+                    rule_version=row.rule_version,
                     page_size=wanted.page_size,
                     cursor_out=draft.cursor or "",
                     is_complete=draft.is_complete,

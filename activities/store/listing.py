@@ -56,6 +56,7 @@ class NewPage:
     pass_no: int
     seq: int
     fence: int
+    rule_version: int  # the connector's, which the items' grants were made from
     page_size: int
     cursor_out: str
     is_complete: bool
@@ -136,6 +137,7 @@ def record_page(store: Store, page: NewPage) -> StoredPage:
                 "build_id": page.build_id,
                 "seq": page.seq,
                 "fence": page.fence,
+                "rule_version": page.rule_version,
                 "cursor_out": page.cursor_out,
                 "is_complete": page.is_complete,
                 "sweep_after": sweep_after,

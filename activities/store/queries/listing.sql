@@ -59,10 +59,10 @@ SELECT s.source_id FROM {schema}.membership m JOIN {schema}.source s USING (sour
  ORDER BY s.source_id LIMIT %(limit)s;
 
 -- insert_page --
-INSERT INTO {schema}.page (connector_id, build_id, pass_no, seq, fence, cursor_out, is_complete, sweep_after, is_last,
-                           listed, skipped, known_failed, unlisted)
-VALUES (%(connector_id)s, %(build_id)s, %(pass_no)s, %(seq)s, %(fence)s, %(cursor_out)s, %(is_complete)s, %(sweep_after)s,
-        %(is_last)s, %(listed)s, %(skipped)s, %(known_failed)s, %(unlisted)s)
+INSERT INTO {schema}.page (connector_id, build_id, pass_no, seq, fence, rule_version, cursor_out, is_complete, sweep_after,
+                           is_last, listed, skipped, known_failed, unlisted)
+VALUES (%(connector_id)s, %(build_id)s, %(pass_no)s, %(seq)s, %(fence)s, %(rule_version)s, %(cursor_out)s, %(is_complete)s,
+        %(sweep_after)s, %(is_last)s, %(listed)s, %(skipped)s, %(known_failed)s, %(unlisted)s)
 ON CONFLICT (connector_id, pass_no, seq) DO NOTHING
 RETURNING page_id;
 
