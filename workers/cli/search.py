@@ -8,6 +8,7 @@ from rich.text import Text
 from headwater.models import Authorization, RetrievalResult, Scope
 from workers.cli.console import Output, printable
 from workers.cli.context import Invocation, pass_invocation
+from workers.cli.corpus import own_embedder
 from workers.cli.errors import arguments
 from workers.cli.services import open_services
 
@@ -58,6 +59,7 @@ def search_command(
 
 def _search(invocation: Invocation, query: str, scope: Scope, who: Authorization, top_k: int) -> RetrievalResult | None:
     """What the library finds; ``None`` for an unknown corpus, whose embedder nobody knows."""
+    from activities.embedder_source import EmbedderSource
     from activities.store import Store
     from activities.store.scopes import live_build
     from headwater import Retriever
@@ -67,7 +69,8 @@ def _search(invocation: Invocation, query: str, scope: Scope, who: Authorization
             build = live_build(store, scope)
         if build is None:
             return None
-        connected = Retriever.connect(services.reader_url, embedder=build.embedder_spec, schema=services.schema)
+        embedder = own_embedder(build, scope, EmbedderSource())
+        connected = Retriever.connect(services.reader_url, embedder=embedder, schema=services.schema)
         with connected as retriever, arguments():
             return retriever.retrieve(
                 query,
