@@ -137,6 +137,8 @@ def _sentence(error: psycopg.Error, schema: str) -> str:
 
 def is_lost(error: psycopg.Error) -> bool:
     """The connection is gone, which says nothing about the next one."""
+    if not isinstance(error, psycopg.OperationalError):
+        return False
     return error.sqlstate is None or error.sqlstate.startswith(("08", "57P"))
 
 

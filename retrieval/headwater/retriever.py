@@ -97,21 +97,23 @@ class Retriever(_Asker):
 
     def _run(self, begin: Callable[[], Steps]) -> RetrievalResult:
         try:
-            return self._walk(begin())
+            return self._walk(begin(), is_retried=True)
         except psycopg.OperationalError as error:
             if not db.is_lost(error):
                 raise
-        # Connections that idled while the server was restarted are dead, and reading again harms nobody.
+        # The server was restarted, or killed in the middle of the question. Reading again harms nobody.
         db.connect(self._dsn).close()
         self._pool.check()
-        return self._walk(begin())
+        return self._walk(begin(), is_retried=False)
 
-    def _walk(self, steps: Steps) -> RetrievalResult:
+    def _walk(self, steps: Steps, *, is_retried: bool) -> RetrievalResult:
         with self._connection() as connection:
             while (statement := steps.next()) is not None:
                 try:
                     rows = connection.execute(statement.sql, statement.parameters).fetchall()
                 except psycopg.Error as error:
+                    if is_retried and db.is_lost(error):
+                        raise
                     steps.fail(error)
                 else:
                     steps.feed(rows)
@@ -183,20 +185,22 @@ class AsyncRetriever(_Asker):
 
     async def _run(self, begin: Callable[[], Steps]) -> RetrievalResult:
         try:
-            return await self._walk(begin())
+            return await self._walk(begin(), is_retried=True)
         except psycopg.OperationalError as error:
             if not db.is_lost(error):
                 raise
         await (await db.connect_async(self._dsn)).close()
         await self._pool.check()
-        return await self._walk(begin())
+        return await self._walk(begin(), is_retried=False)
 
-    async def _walk(self, steps: Steps) -> RetrievalResult:
+    async def _walk(self, steps: Steps, *, is_retried: bool) -> RetrievalResult:
         async with self._connection() as connection:
             while (statement := steps.next()) is not None:
                 try:
                     rows = await (await connection.execute(statement.sql, statement.parameters)).fetchall()
                 except psycopg.Error as error:
+                    if is_retried and db.is_lost(error):
+                        raise
                     steps.fail(error)
                 else:
                     steps.feed(rows)
