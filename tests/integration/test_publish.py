@@ -1,6 +1,5 @@
 """Publishing a page: what each document becomes, and that it happens for all of them at once or not at all."""
 
-
 import pytest
 
 from activities.contracts import PublishedPage

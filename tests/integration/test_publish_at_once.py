@@ -4,6 +4,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 
@@ -83,3 +84,34 @@ def until_waiting(store: Store, count: int) -> None:
             if row is not None and row[0] >= count:
                 return
     raise AssertionError(f"{count} publishers should be waiting for the scope's lock by now")
+
+
+@pytest.mark.parametrize("name", ["candidates", "grantees", "unfinished"])
+def test_a_plan_made_for_an_empty_corpus_still_looks_rows_up_in_a_large_one(
+    store: Store, corpus: Corpus, name: str
+) -> None:
+    statement = queries(store.schema, "publish")[name].replace(b"%(page_id)s", b"$1").rstrip(b"; \n")
+    with store.connection() as connection:
+        connection.execute(queries(store.schema, "publish")["plan_once"].replace(b"true)", b"false)"), {})
+        connection.execute(b"PREPARE planned (bigint) AS " + statement, prepare=False)
+        connection.execute("EXECUTE planned (0)", prepare=False)
+        # They come last in the order of the index, behind all that is added below.
+        grants = GrantSet(principal_ids=("zoe",))
+        page = stage(store, corpus, *[Document(f"z{number}", grants=grants) for number in range(10)])
+        connection.execute(
+            "INSERT INTO headwater.source (scope_id, source_id) SELECT 1, 'many' || n FROM generate_series(1, 3000) n"
+        )
+        connection.execute(
+            "INSERT INTO headwater.grantee (tenant_id, kind, name)"
+            " SELECT 'acme', 'principal', 'p' || n FROM generate_series(1, 3000) n"
+        )
+        explain = f"EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE planned ({page})".encode()
+        row = connection.execute(explain, prepare=False).fetchone()
+    assert row is not None
+    assert rows_in_vain(row[0][0]["Plan"]) < 100
+
+
+def rows_in_vain(node: dict[str, Any]) -> float:
+    """Rows that a plan read and did not want."""
+    removed = sum(float(node[key]) for key in node if key.startswith("Rows Removed by"))
+    return removed * float(node["Actual Loops"]) + sum(rows_in_vain(child) for child in node.get("Plans", ()))
