@@ -6,7 +6,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from workers.cli.app import headwater, run
+from workers.cli.app import debug_first, headwater, run
 from workers.cli.worker import ROLES
 from workers.worker import ROLES as SERVED_ROLES
 
@@ -94,3 +94,23 @@ def test_without_a_command_the_help_is_shown_as_wrong_usage(
     shown = capsys.readouterr()
     assert "Usage: headwater" in shown.err
     assert shown.out == ""
+
+
+@pytest.mark.parametrize(
+    ("given", "read"),
+    [
+        (["status", "--debug"], ["--debug", "status"]),
+        (["--debug", "status"], ["--debug", "status"]),
+        (["status"], ["status"]),
+        (["search", "--as", "a", "--", "--debug"], ["search", "--as", "a", "--", "--debug"]),
+    ],
+)
+def test_debug_may_stand_anywhere_before_the_arguments_end(given: list[str], read: list[str]) -> None:
+    assert debug_first(given) == read
+
+
+def test_a_traceback_is_shown_with_debug_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["status", "--state", "failed"]) == 2
+    assert "Traceback" not in capsys.readouterr().err
+    assert run(["status", "--state", "failed", "--debug"]) == 2
+    assert "Traceback" in capsys.readouterr().err

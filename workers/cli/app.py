@@ -44,7 +44,7 @@ def _print_version(ctx: click.Context, _option: click.Parameter, asked: bool) ->
     show_default=True,
     help="When to use colours; auto: on a terminal, unless NO_COLOR is set.",
 )
-@click.option("--debug", is_flag=True, help="Show a traceback with an error, and more of the logs.")
+@click.option("--debug", is_flag=True, help="Show a traceback with an error, and more of the logs. May stand anywhere.")
 @click.option(
     "--version",
     is_flag=True,
@@ -86,7 +86,7 @@ for command in (
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status."""
-    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    arguments = debug_first(sys.argv[1:] if arguments is None else arguments)
     try:
         if "_HEADWATER_COMPLETE" in os.environ:
             headwater.main(arguments, prog_name="headwater")
@@ -101,10 +101,19 @@ def run(arguments: Sequence[str] | None = None) -> int:
         asked.show()
         return asked.exit_code
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001  the last place: a person gets a sentence, not a traceback
-        if "--debug" in arguments:
+        if arguments[:1] == ["--debug"]:
             traceback.print_exc()
         Output(colour=_colour_of(arguments)).fail(sentence_of(error))
         return exit_status(error)
+
+
+def debug_first(arguments: Sequence[str]) -> list[str]:
+    """``--debug`` moved to where it is an option: it is what people add at the end of a command that failed."""
+    options = list(arguments[: arguments.index("--")]) if "--" in arguments else list(arguments)
+    if "--debug" not in options:
+        return list(arguments)
+    kept = [option for option in options if option != "--debug"]
+    return ["--debug", *kept, *arguments[len(options) :]]
 
 
 def _colour_of(arguments: Sequence[str]) -> ColourChoice:

@@ -3,12 +3,13 @@
 import asyncio
 import time
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from types import TracebackType
 from typing import Final, Protocol, Self
 
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+from headwater.errors import HeadwaterError
 from workers.cli.console import Output
 
 BAR_EVERY_S: Final = 0.3
@@ -49,14 +50,16 @@ def display_for(output: Output, *, quiet: bool) -> AbstractContextManager[Displa
 
 
 async def follow(display: Display, read: Callable[[], Counts]) -> None:
-    """Show what ``read`` counts, again and again until cancelled. A store that is away for a moment is no reason to end."""
-    from headwater.errors import HeadwaterError
-
+    """Show what ``read`` counts, again and again until cancelled."""
+    before: Counts | None = None
     while True:
-        try:
-            display.show(await asyncio.to_thread(read))
-        except HeadwaterError:
-            pass
+        # A store that is away for a moment is no reason to end.
+        with suppress(HeadwaterError):
+            counts = await asyncio.to_thread(read)
+            before = before or counts
+            # Until our pass begins, the newest one is that of the sync before: finished, and nothing to look at.
+            if counts != before or done(counts) < counts.listed:
+                display.show(counts)
         await asyncio.sleep(display.every_s)
 
 

@@ -1,0 +1,78 @@
+"""What a running sync shows, and what it does not."""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from headwater.errors import StoreError
+from workers.cli.progress import Counts, done, follow, sentence
+
+
+@dataclass(frozen=True)
+class Seen:
+    step: str = "embedding"
+    listed: int = 10
+    skipped: int = 2
+    published: int = 3
+    chunks: int = 40
+    embedded: int = 1200
+
+
+class Recorder:
+    every_s = 0.0
+
+    def __init__(self) -> None:
+        self.shown: list[Counts] = []
+
+    def show(self, counts: Counts) -> None:
+        self.shown.append(counts)
+
+
+def _followed(readings: Sequence[Seen | Exception]) -> list[Counts]:
+    """What is shown when the store answers with these in turn."""
+    recorder = Recorder()
+
+    async def scenario() -> None:
+        over = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        left: Iterator[Seen | Exception] = iter(readings)
+
+        def read() -> Counts:
+            answer = next(left, None)
+            if answer is None:
+                loop.call_soon_threadsafe(over.set)
+                return readings[-1] if isinstance(readings[-1], Seen) else Seen()
+            if isinstance(answer, Exception):
+                raise answer
+            return answer
+
+        following = asyncio.create_task(follow(recorder, read))
+        await asyncio.wait_for(over.wait(), 10)
+        following.cancel()
+
+    asyncio.run(scenario())
+    return recorder.shown
+
+
+def test_counts_are_documents_and_chunks() -> None:
+    assert done(Seen()) == 5
+    assert sentence(Seen()) == "5 of 10 documents, 1,200 of 40 chunks"
+
+
+def test_documents_that_failed_before_never_pass_the_end() -> None:
+    assert done(Seen(listed=4)) == 4
+
+
+def test_the_pass_before_is_not_shown() -> None:
+    finished = Seen(skipped=7, published=3)
+    ours = Seen(listed=11)
+    assert _followed([finished, finished, ours])[0] == ours
+
+
+def test_a_pass_under_way_is_shown_at_once() -> None:
+    assert _followed([Seen()])[0] == Seen()
+
+
+def test_a_store_that_is_away_for_a_moment_is_asked_again() -> None:
+    later = replace(Seen(), published=4)
+    assert _followed([Seen(), StoreError("away"), later])[:2] == [Seen(), later]
