@@ -50,7 +50,14 @@ class Pipeline:
     store: Store
     client: Client
 
-    def register(self, shelf: Shelf, *, access: AccessRule | None = EVERYONE, scope: Scope = SCOPE) -> int:
+    def register(
+        self,
+        shelf: Shelf,
+        *,
+        access: AccessRule | None = EVERYONE,
+        scope: Scope = SCOPE,
+        chunking: ChunkingProfile | None = None,
+    ) -> int:
         """The connector's row, with ``access`` as a new rule if there is one."""
         embedder = resolve_embedder(SPEC)
         space = SpaceSpec(
@@ -58,7 +65,7 @@ class Pipeline:
             embedder_identity=embedder.identity,
             dimensions=embedder.dimensions,
             max_tokens=embedder.max_tokens,
-            chunker=ChunkingProfile.for_embedder(embedder).fingerprint,
+            chunker=(chunking or ChunkingProfile.for_embedder(embedder)).fingerprint,
         )
         build = ensure_scope(self.store, scope, space)
         config = folder_config(shelf.root, access=access, access_file=None)
