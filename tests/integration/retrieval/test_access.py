@@ -111,6 +111,19 @@ def test_a_revision_is_shown_within_its_span_only(corpus: CorpusRows, ask: Ask) 
     assert texts == [[], ["old text"], ["new text"], ["new text"]]
 
 
+def test_a_build_that_is_not_live_is_not_shown(corpus: CorpusRows, ask: Ask) -> None:
+    corpus.add("live", "text")
+    green = corpus.add("green", "text")
+    corpus.execute(
+        "INSERT INTO {}.build (scope_id, space_id, state) SELECT scope_id, space_id, 'building' FROM {}.build"
+        " WHERE build_id = %s",
+        corpus.build_id,
+    )
+    corpus.execute("UPDATE {}.span SET build_id = (SELECT max(build_id) FROM {}.build) WHERE rev_id = %s", green.rev_id)
+
+    assert found(ask("text")) == ["live"]
+
+
 def test_a_deletion_hides_what_began_before_it_at_every_pointer(corpus: CorpusRows, ask: Ask) -> None:
     source = corpus.add("gone", "old text", gen_from=1, gen_to=4)
     corpus.add("gone", "text again", gen_from=6)
@@ -149,6 +162,7 @@ def test_a_tombstone_on_a_passage_hides_what_rests_on_that_passage(corpus: Corpu
 
 def test_a_tombstone_of_another_corpus_hides_nothing_here(corpus: CorpusRows, ask: Ask) -> None:
     corpus.add("one", "text")
+    corpus.tombstone("something else", "revoked")
     other = CorpusRows(corpus.connection, corpus.scope.model_copy(update={"resource_id": "else"}), corpus.embedder)
     other.tombstone("one", "revoked")
 
@@ -197,6 +211,15 @@ def test_what_is_withheld_leaves_no_trace(
     assert shown == before and found(result) == ["open"]
     assert "zanzibar" not in result.model_dump_json(exclude={"query"}).lower()
     assert "zanzibar" not in caplog.text.lower()
+
+
+@pytest.mark.parametrize("withhold", WITHHELD, ids=["revoked", "deleted", "forgotten", "restricted"])
+def test_what_is_withheld_takes_no_place_among_the_candidates(corpus: CorpusRows, ask: Ask, withhold: Any) -> None:
+    for number in range(12):
+        withhold(corpus, corpus.add(f"near-{number}", "the sought words"))
+    corpus.add("far", "words")
+
+    assert found(ask("the sought words", candidates=5)) == ["far"]
 
 
 # --- what the host is told

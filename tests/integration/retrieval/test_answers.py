@@ -71,6 +71,13 @@ def test_equal_scores_come_in_the_order_of_their_ids(corpus: CorpusRows, ask: As
     assert [hit.chunk_id for hit in result.hits] == ["apart#0001", "src#0001", "src#0002"]
 
 
+def test_which_of_the_equal_ones_are_candidates_does_not_depend_on_their_age(corpus: CorpusRows, ask: Ask) -> None:
+    for name in "hgfedcba":
+        corpus.add(name, "the same words")
+
+    assert [hit.source_id for hit in ask("the same words", top_k=3, candidates=3).hits] == ["a", "b", "c"]
+
+
 def test_chunk_numbers_grow_past_four_digits(corpus: CorpusRows, ask: Ask) -> None:
     source = corpus.add("long", "the last passage")
     corpus.execute("UPDATE {}.chunk SET chunk_no = 10000 WHERE rev_id = %s", source.rev_id)
