@@ -62,8 +62,7 @@ class Audit:
 
     def kept_back(self, source_ids: Iterable[str]) -> None:
         """Sources that the store kept back by itself. What the recheck says of one of them counts instead."""
-        for source_id in source_ids:
-            self._denied[source_id] = self._denial(source_id, hits=0)
+        self._denied = {source_id: self._denial(source_id, hits=0) for source_id in source_ids}
 
     def disclose(
         self, candidates: Sequence[Candidate], verdicts: Sequence[Verdict] | psycopg.Error

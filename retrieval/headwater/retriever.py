@@ -97,22 +97,22 @@ class Retriever(_Asker):
 
     def _run(self, begin: Callable[[], Steps]) -> RetrievalResult:
         try:
-            return self._walk(begin(), is_retried=True)
+            return self._walk(begin())
         except psycopg.OperationalError as error:
             if not db.is_lost(error):
                 raise
         # The server was restarted, or killed in the middle of the question. Reading again harms nobody.
         db.connect(self._dsn).close()
         self._pool.check()
-        return self._walk(begin(), is_retried=False)
+        return self._walk(begin())
 
-    def _walk(self, steps: Steps, *, is_retried: bool) -> RetrievalResult:
+    def _walk(self, steps: Steps) -> RetrievalResult:
         with self._connection() as connection:
             while (statement := steps.next()) is not None:
                 try:
                     rows = connection.execute(statement.sql, statement.parameters).fetchall()
                 except psycopg.Error as error:
-                    if is_retried and db.is_lost(error):
+                    if db.is_lost(error):            # not a failed check: a host would see its documents vanish
                         raise
                     steps.fail(error)
                 else:
@@ -185,21 +185,21 @@ class AsyncRetriever(_Asker):
 
     async def _run(self, begin: Callable[[], Steps]) -> RetrievalResult:
         try:
-            return await self._walk(begin(), is_retried=True)
+            return await self._walk(begin())
         except psycopg.OperationalError as error:
             if not db.is_lost(error):
                 raise
         await (await db.connect_async(self._dsn)).close()
         await self._pool.check()
-        return await self._walk(begin(), is_retried=False)
+        return await self._walk(begin())
 
-    async def _walk(self, steps: Steps, *, is_retried: bool) -> RetrievalResult:
+    async def _walk(self, steps: Steps) -> RetrievalResult:
         async with self._connection() as connection:
             while (statement := steps.next()) is not None:
                 try:
                     rows = await (await connection.execute(statement.sql, statement.parameters)).fetchall()
                 except psycopg.Error as error:
-                    if is_retried and db.is_lost(error):
+                    if db.is_lost(error):
                         raise
                     steps.fail(error)
                 else:

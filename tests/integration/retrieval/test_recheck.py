@@ -9,7 +9,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from headwater import AccessDenied, AsyncRetriever, RetrievalResult, Scope
+from headwater import AccessDenied, AsyncRetriever, RetrievalResult, Scope, StoreError
 from headwater.embedders.hashing import HashEmbedder
 from tests.integration.retrieval.conftest import ALICE, Asker
 from tests.integration.retrieval.corpus_rows import CorpusRows, Source
@@ -177,6 +177,24 @@ def test_a_connection_lost_before_the_recheck_is_no_reason_to_withhold(
     result = asker.ask("text", on_access_denied=events.append)
 
     assert ([hit.source_id for hit in result.hits], events) == (["one", "one"], [])
+
+
+def test_a_server_lost_before_the_recheck_is_an_error_and_not_an_empty_answer(
+    corpus: CorpusRows, asker: Asker, wire: Wire
+) -> None:
+    corpus.add("one", "text")
+    asker.ask("text", on_access_denied=print)
+    wire.at(RECHECK, Act.HOLD)
+    answer = asker.start("text", on_access_denied=print)
+    assert wire.is_held.wait(DEADLINE_S)
+
+    wire.refuse()
+    wire.release()
+
+    with pytest.raises(StoreError, match="refused"):
+        answer.result(DEADLINE_S)
+    wire.accept()
+    assert len(asker.ask("text").hits) == 1
 
 
 def test_a_recheck_that_fails_withholds_everything_it_covered_and_says_no_more(
