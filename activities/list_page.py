@@ -31,7 +31,7 @@ class _Draft:
 
     cursor: str | None
     is_complete: bool
-    items: list[Item] = field(default_factory=list)
+    items: dict[str, Item] = field(default_factory=dict)  # by source id: what was listed last counts
     unchanged_pks: list[int] = field(default_factory=list)
     unlisted: list[Unlisted] = field(default_factory=list)
     listed: int = 0
@@ -75,7 +75,7 @@ class PageLister:
                     listed=draft.listed,
                     skipped=draft.skipped,
                     known_failed=draft.known_failed,
-                    items=draft.items,
+                    items=list(draft.items.values()),
                     unchanged_pks=draft.unchanged_pks,
                     unlisted=draft.unlisted,
                 ),
@@ -124,7 +124,7 @@ class PageLister:
         held = known.get(change.source_id)
         if change.kind is ChangeKind.DELETE:
             if held is not None:
-                draft.items.append(Item(kind="delete", source_id=change.source_id))
+                draft.items[change.source_id] = Item(kind="delete", source_id=change.source_id)
             return
         what = plan(change, held, full=full, rule_version=rule_version, parsers=self._parsers)
         if held is not None and what is not Plan.READ:
@@ -136,15 +136,13 @@ class PageLister:
             draft.unchanged_pks.append(held.source_pk)
             return
         regrant = rule_version > (held.rule_version if held else 0)
-        draft.items.append(
-            Item(
-                kind="upsert" if what is Plan.READ else "grants",
-                source_id=change.source_id,
-                locator=change.locator,
-                path=change.path,
-                version=change.version,
-                grants=_grants(change) if regrant else None,
-            )
+        draft.items[change.source_id] = Item(
+            kind="upsert" if what is Plan.READ else "grants",
+            source_id=change.source_id,
+            locator=change.locator,
+            path=change.path,
+            version=change.version,
+            grants=_grants(change) if regrant else None,
         )
 
 

@@ -94,7 +94,8 @@ def _read(
     metadata = dict(fetched.metadata)
     content_hash = hash_content(title, metadata, parsed.text)
     if held is not None and held.content_hash == content_hash:
-        return NotedItem(ord=item.ord, status={**read, "unchanged": True})
+        state = parsed.state if parsed.text.strip() else "empty"
+        return NotedItem(ord=item.ord, status={**read, "unchanged": True, "state": state, "reason": parsed.reason})
     try:
         cuts = reading.profile.cut(
             parsed.text,

@@ -14,10 +14,11 @@ SELECT c.fence, c.owner, coalesce(p.cursor_out, c.cursor) AS cursor, coalesce(p.
 
 -- known_sources --
 -- What is held for each listed id: how it was last read, and whether readers see it at the live pointer.
+-- LATERAL with LIMIT 1: as a plain join, a plan that was kept from when the table was small reads every source of the scope.
 SELECT s.source_id, s.source_pk, i.state, i.reason, i.source_version, i.raw_sha256, i.parser,
        m.rule_version, v.content_hash
   FROM unnest(%(source_ids)s::text[]) AS u (id)
-  JOIN {schema}.source s ON s.scope_id = %(scope_id)s AND s.source_id = u.id
+ CROSS JOIN LATERAL (SELECT * FROM {schema}.source WHERE scope_id = %(scope_id)s AND source_id = u.id LIMIT 1) s
   JOIN {schema}.membership m ON m.connector_id = %(connector_id)s AND m.source_pk = s.source_pk
   LEFT JOIN {schema}.ingestion i ON i.source_pk = s.source_pk
   LEFT JOIN LATERAL (
@@ -38,11 +39,15 @@ SELECT %(scope_id)s, id FROM unnest(%(source_ids)s::text[]) AS u (id) ORDER BY i
 ON CONFLICT DO NOTHING;
 
 -- ensure_members --
--- A source that another connector published belongs to that one: it gets no membership here.
-WITH mine AS (
-  SELECT s.source_pk FROM {schema}.source s
-   WHERE s.scope_id = %(scope_id)s AND s.source_id = ANY (%(source_ids)s)
-     AND (s.owner = %(connector_id)s OR (s.owner IS NULL AND s.revision = 0))),
+-- A source whose text another connector or a host published belongs to that one: it gets no membership here.
+WITH mine AS MATERIALIZED (
+  SELECT s.source_pk
+    FROM unnest(%(source_ids)s::text[]) AS u (id)
+   CROSS JOIN LATERAL (SELECT * FROM {schema}.source WHERE scope_id = %(scope_id)s AND source_id = u.id LIMIT 1) s
+   WHERE s.owner = %(connector_id)s
+      OR s.owner IS NULL AND NOT EXISTS (
+           SELECT FROM {schema}.span sp
+            WHERE sp.source_pk = s.source_pk AND sp.gen_to = 9223372036854775807 AND sp.gen_from > s.fence_gen)),
 pending AS (
   INSERT INTO {schema}.ingestion (source_pk, state) SELECT source_pk, 'pending' FROM mine ON CONFLICT DO NOTHING)
 INSERT INTO {schema}.membership (connector_id, source_pk, pass_no)

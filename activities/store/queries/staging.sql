@@ -24,11 +24,19 @@ UPDATE {schema}.page_item SET attempts = greatest(attempts - 1, 0), alone = true
 WITH flight AS (UPDATE {schema}.page SET in_flight = %(ords)s WHERE page_id = %(page_id)s),
 counted AS (
   UPDATE {schema}.page_item SET attempts = attempts + 1 WHERE page_id = %(page_id)s AND ord = ANY (%(ords)s)
-  RETURNING ord, source_id)
+  RETURNING ord, source_id),
+found AS MATERIALIZED (
+  SELECT c.ord, s.source_pk
+    FROM counted c
+   CROSS JOIN LATERAL (
+     SELECT source_pk FROM {schema}.source WHERE scope_id = %(scope_id)s AND source_id = c.source_id LIMIT 1) s),
+-- Rows of sources are locked in the order of their keys, everywhere: a publication may be taking the same ones.
+locked AS MATERIALIZED (
+  SELECT source_pk FROM {schema}.source WHERE source_pk IN (SELECT source_pk FROM found) ORDER BY source_pk FOR NO KEY UPDATE)
 UPDATE {schema}.source s SET read_seq = s.read_seq + 1
-  FROM counted c, {schema}.scope sc
- WHERE s.scope_id = %(scope_id)s AND s.source_id = c.source_id AND sc.scope_id = s.scope_id
-RETURNING c.ord, s.source_pk, s.read_seq, sc.head_gen;
+  FROM found f JOIN locked USING (source_pk), {schema}.scope sc
+ WHERE s.source_pk = f.source_pk AND sc.scope_id = %(scope_id)s
+RETURNING f.ord, s.source_pk, s.read_seq, sc.head_gen;
 
 -- unstart_items --
 WITH cleared AS (UPDATE {schema}.page SET in_flight = '{}' WHERE page_id = %(page_id)s)
