@@ -16,10 +16,11 @@ from temporalio import activity
 from activities.containment import check_running, contained
 from activities.contracts import BatchRef, EmbeddedBatch
 from activities.embedder_source import EmbedderSource
-from activities.store import DuplicateRow, Store, lease, staging
+from activities.store import DuplicateRow, Store, embedding, lease, staging
+from activities.store.embedding import Missing, ReadyChunk
 from activities.store.lease import stale_fence
 from activities.store.scopes import build_of
-from activities.store.staging import Missing, Page, ReadyChunk
+from activities.store.staging import Page
 from headwater.embedders import Embedder
 from headwater.errors import TransientError
 from headwater.vectors import check_vectors
@@ -56,7 +57,7 @@ class BatchEmbedder:
         if page.fence != ref.in_pass.fence:
             raise stale_fence(page.connector_id)
         lease.renew(store, page.connector_id, fence=page.fence)
-        state = staging.batch_state(store, ref.page_id, ref.batch_no)
+        state = embedding.batch_state(store, ref.page_id, ref.batch_no)
         if not state.is_done:
             embedder = self._embedders.of(build_of(store, page.build_id))
             try:
@@ -64,15 +65,15 @@ class BatchEmbedder:
             except DuplicateRow as error:
                 # An earlier attempt that was taken for dead has committed meanwhile: the next one sees its rows.
                 raise TransientError("Another attempt is embedding this batch.") from error
-        embedded, reused = staging.finish_batch(store, ref.page_id, ref.batch_no)
+        embedded, reused = embedding.finish_batch(store, ref.page_id, ref.batch_no)
         return EmbeddedBatch(embedded=embedded, reused=reused)
 
     def _embed(self, page: Page, batch_no: int, embedder: Embedder) -> None:
-        missing = staging.missing_inputs(self._store, page, batch_no)
+        missing = embedding.missing_inputs(self._store, page, batch_no)
         if not missing:
             return
-        texts = staging.bodies(self._store, missing)
-        made = staging.reusable(
+        texts = embedding.bodies(self._store, missing)
+        made = embedding.reusable(
             self._store, page, identity=embedder.identity, dimensions=embedder.dimensions, missing=missing
         )
         ready = [
@@ -81,7 +82,7 @@ class BatchEmbedder:
             if (chunk.sensitivity, chunk.sha256) in made
         ]
         if ready:
-            staging.stage_chunks(self._store, page, batch_no, ready, embedded=0, reused=len(ready))
+            embedding.stage_chunks(self._store, page, batch_no, ready, embedded=0, reused=len(ready))
         for group in _groups(_inputs(missing, texts, made)):
             check_running()
             self._embed_group(page, batch_no, embedder, group)
@@ -98,12 +99,12 @@ class BatchEmbedder:
                 for rev_id in sorted({chunk.rev_id for chunk in entry.chunks}):
                     log.warning("document.quarantined", rev_id=rev_id, error=type(vector).__name__)
                     reason = f"One of its passages cannot be embedded ({type(vector).__name__}, {ATTEMPTS} attempts)."
-                    staging.quarantine(self._store, page.page_id, rev_id, reason)
+                    embedding.quarantine(self._store, page.page_id, rev_id, reason)
                 continue
             embedded += 1
             ready += [ReadyChunk(chunk, entry.text, vector) for chunk in entry.chunks]
         reused = len(ready) - embedded
-        staging.stage_chunks(self._store, page, batch_no, ready, embedded=embedded, reused=reused)
+        embedding.stage_chunks(self._store, page, batch_no, ready, embedded=embedded, reused=reused)
 
 
 def _inputs(missing: Sequence[Missing], texts: Sequence[str], made: dict[Key, Vector]) -> list[_Input]:

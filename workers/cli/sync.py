@@ -100,7 +100,7 @@ async def _sync(
     *,
     quiet: bool,
 ) -> SyncResult:
-    from activities.store.staging import pass_progress
+    from activities.store.progress import pass_progress
     from workers.cli import pollers
     from workers.cli.interrupts import interrupts
     from workers.cli.sync_run import run_sync

@@ -1,0 +1,45 @@
+-- Embedding: the chunks of a batch that have no row yet, and the rows that give them their vectors.
+
+-- batch --
+SELECT embedded, reused, is_done, cardinality(rev_ids) AS chunks FROM {schema}.batch WHERE page_id = %(page_id)s AND batch_no = %(batch_no)s;
+
+-- missing_inputs --
+-- The chunks of a batch that have no row yet: a repeat goes on where the last attempt committed. A revision that was
+-- quarantined meanwhile is no longer attached to its item and is left out.
+SELECT x.rev_id, x.chunk_no, r.version_id, r.sensitivity,
+       k.starts[x.chunk_no] AS start_cp, k.ends[x.chunk_no] AS end_cp, k.sha256[x.chunk_no] AS sha256,
+       k.metadata -> (x.chunk_no - 1) AS metadata
+  FROM {schema}.batch b
+ CROSS JOIN LATERAL unnest(b.rev_ids, b.chunk_nos) AS x (rev_id, chunk_no)
+  JOIN {schema}.revision r ON r.rev_id = x.rev_id
+  JOIN {schema}.cut k ON k.rev_id = x.rev_id
+  JOIN {schema}.page_item i ON i.page_id = b.page_id AND i.rev_id = x.rev_id
+  LEFT JOIN {schema}.chunk c ON c.slab = %(slab)s AND c.rev_id = x.rev_id AND c.chunk_no = x.chunk_no
+ WHERE b.page_id = %(page_id)s AND b.batch_no = %(batch_no)s AND c.rev_id IS NULL;
+
+-- texts --
+SELECT version_id, text FROM {schema}.document_version WHERE version_id = ANY (%(version_ids)s);
+
+-- reusable --
+-- Vectors that were made before: same scope, same embedder (any chunker), same label, same exact input. Staged ones too.
+SELECT DISTINCT ON (c.input_sha256) c.input_sha256 AS sha256, c.emb
+  FROM {schema}.chunk c
+  JOIN {schema}.revision r ON r.rev_id = c.rev_id AND r.scope_id = c.scope_id AND r.sensitivity = %(sensitivity)s
+  JOIN {schema}.build b ON b.build_id = r.build_id
+  JOIN {schema}.space s ON s.space_id = b.space_id AND s.embedder_identity = %(embedder_identity)s AND s.dimensions = %(dimensions)s
+ WHERE c.input_sha256 = ANY (%(sha256)s) AND c.scope_id = %(scope_id)s;
+
+-- copy_chunks --
+COPY {schema}.chunk (slab, rev_id, chunk_no, scope_id, start_cp, end_cp, emb, input_sha256, metadata, body) FROM STDIN (FORMAT binary);
+
+-- count_embedded --
+UPDATE {schema}.batch SET embedded = embedded + %(embedded)s, reused = reused + %(reused)s WHERE page_id = %(page_id)s AND batch_no = %(batch_no)s;
+
+-- finish_batch --
+UPDATE {schema}.batch SET is_done = true WHERE page_id = %(page_id)s AND batch_no = %(batch_no)s RETURNING embedded, reused;
+
+-- quarantine --
+-- The document is set aside: its revision is no longer attached, so no batch goes on with it and the page publishes without it.
+UPDATE {schema}.page_item
+   SET rev_id = NULL, status = coalesce(status, '{}') || jsonb_build_object('state', 'quarantined', 'reason', %(reason)s::text, 'chunks', 0)
+ WHERE page_id = %(page_id)s AND rev_id = %(rev_id)s;
