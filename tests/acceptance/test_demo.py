@@ -125,7 +125,7 @@ def test_a_fresh_clone_needs_nothing_but_make(tmp_folder: Path) -> None:
 
     assert "Where to go next" in output, output
     assert "embedding" in output and "of 178 chunks" in output
-    assert list((tmp_folder / "home").iterdir()) in ([], [tmp_folder / "home/.cache"])
+    assert not (tmp_folder / "home/.headwater").exists()
     assert not processes_of(checkout)
 
 
