@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from activities.store.scopes import LiveBuild
 from headwater.embedders import Embedder, resolve_embedder
-from headwater.errors import EmbedderMismatch, HeadwaterError
+from headwater.errors import EmbedderMismatch, HeadwaterError, TransientError
 
 
 class EmbedderSource:
@@ -19,20 +19,22 @@ class EmbedderSource:
     def of(self, build: LiveBuild) -> Embedder:
         """The build's embedder, or `EmbedderMismatch` if this worker has none that gives the same vectors."""
         with self._lock:
-            embedder = self._loaded.get(build.embedder_spec)
-            if embedder is None:
-                embedder = self._load(build)
-                self._loaded[build.embedder_spec] = embedder
-        if (embedder.identity, embedder.dimensions) != (build.embedder_identity, build.dimensions):
+            embedder, identity, dimensions = self._load(build)
+        if (identity, dimensions) != (build.embedder_identity, build.dimensions):
             raise EmbedderMismatch(
-                f"The corpus was embedded by {build.embedder_identity}; {build.embedder_spec} is {embedder.identity} "
+                f"The corpus was embedded by {build.embedder_identity}; {build.embedder_spec} is {identity} "
                 "here. Bring that embedder back, or sync the documents into a new corpus."
             )
         return embedder
 
-    def _load(self, build: LiveBuild) -> Embedder:
+    def _load(self, build: LiveBuild) -> tuple[Embedder, str, int]:
+        """The embedder, its identity and dimensions: asking for those loads what it needs, and may fail."""
         try:
-            return self._resolve(build.embedder_spec)
+            embedder = self._loaded.get(build.embedder_spec) or self._resolve(build.embedder_spec)
+            self._loaded[build.embedder_spec] = embedder
+            return embedder, embedder.identity, embedder.dimensions
+        except TransientError:
+            raise
         except HeadwaterError as error:
             raise EmbedderMismatch(
                 f"The corpus's own embedder {build.embedder_spec} cannot be loaded: {error} "

@@ -18,7 +18,7 @@ LINE_EVERY_S: Final = 5.0
 
 
 class Counts(Protocol):
-    """What the store counts of a pass: `activities.store.staging.Progress`."""
+    """What the store counts of a pass: `activities.store.progress.Progress`."""
 
     @property
     def step(self) -> str: ...
