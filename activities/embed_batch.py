@@ -18,7 +18,6 @@ from activities.contracts import BatchRef, EmbeddedBatch
 from activities.embedder_source import EmbedderSource
 from activities.store import DuplicateRow, Store, embedding, lease, staging
 from activities.store.embedding import Missing, ReadyChunk
-from activities.store.lease import stale_fence
 from activities.store.scopes import build_of
 from activities.store.staging import Page
 from headwater.embedders import Embedder
@@ -53,9 +52,7 @@ class BatchEmbedder:
     @contained
     def embed_batch(self, ref: BatchRef) -> EmbeddedBatch:
         store = self._store
-        page = staging.page(store, ref.page_id)
-        if page.fence != ref.in_pass.fence:
-            raise stale_fence(page.connector_id)
+        page = staging.leased_page(store, ref.page_id, fence=ref.in_pass.fence)
         lease.renew(store, page.connector_id, fence=page.fence)
         state = embedding.batch_state(store, ref.page_id, ref.batch_no)
         if not state.is_done:

@@ -18,7 +18,6 @@ from activities.embedder_source import EmbedderSource
 from activities.read_document import FETCHER, Parser, Reading, read_document
 from activities.store import Store, lease, listing, staging
 from activities.store.connectors import ConnectorRow, connector_by_id
-from activities.store.lease import stale_fence
 from activities.store.listing import Known
 from activities.store.scopes import build_of
 from activities.store.staging import NotedItem, OpenItem, Page, StagedDocument, Started
@@ -50,9 +49,7 @@ class PagePreparer:
     @contained
     def prepare_page(self, ref: PageRef) -> PreparedPage:
         store = self._store
-        page = staging.page(store, ref.page_id)
-        if page.fence != ref.in_pass.fence:
-            raise stale_fence(page.connector_id)
+        page = staging.leased_page(store, ref.page_id, fence=ref.in_pass.fence)
         if page.state == "listed":
             items = staging.open_items(store, page)
             if items:

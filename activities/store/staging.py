@@ -11,6 +11,7 @@ from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
 from activities.store import Store
+from activities.store.lease import stale_fence
 from activities.store.sql import queries
 
 BATCH_CHUNKS: Final = 128
@@ -77,11 +78,14 @@ class NotedItem:
     kind: str = "upsert"
 
 
-def page(store: Store, page_id: int) -> Page:
+def leased_page(store: Store, page_id: int, *, fence: int) -> Page:
+    """The page, for a run that holds its connector's lease under ``fence``; `StaleFence` for any other."""
     with store.connection() as conn, conn.cursor(row_factory=class_row(Page)) as cur:
         row = cur.execute(queries(store.schema, "staging")["page"], {"page_id": page_id}).fetchone()
     if row is None:
         raise LookupError(f"page {page_id} is gone")
+    if row.fence != fence:
+        raise stale_fence(row.connector_id)
     return row
 
 
