@@ -18,6 +18,7 @@ class BeginPass(Payload):
     connector: str
     workflow_id: str
     run_id: str  # first run of the chain: continue-as-new keeps the lease
+    begun: int = 1  # which pass of that chain: asked twice, it is begun once
     full: bool = False
     requested_by: str | None = None
 

@@ -53,7 +53,6 @@ class BatchEmbedder:
     def embed_batch(self, ref: BatchRef) -> EmbeddedBatch:
         store = self._store
         page = staging.leased_page(store, ref.page_id, fence=ref.in_pass.fence)
-        lease.renew(store, page.connector_id, fence=page.fence)
         state = embedding.batch_state(store, ref.page_id, ref.batch_no)
         if not state.is_done:
             embedder = self._embedders.of(build_of(store, page.build_id))
@@ -82,6 +81,7 @@ class BatchEmbedder:
             embedding.stage_chunks(self._store, page, batch_no, ready, embedded=0, reused=len(ready))
         for group in _groups(_inputs(missing, texts, made)):
             check_running()
+            lease.renew(self._store, page.connector_id, fence=page.fence)
             self._embed_group(page, batch_no, embedder, group)
 
     def _embed_group(self, page: Page, batch_no: int, embedder: Embedder, group: Sequence[_Input]) -> None:

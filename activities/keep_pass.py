@@ -33,14 +33,12 @@ class PassKeeper:
                 f"Corpus {wanted.scope} has no connector {wanted.connector}; make it with: headwater sync folder."
             )
         taken = lease.begin_pass(
-            self._store, connector.connector_id, owner=wanted.workflow_id, run=wanted.run_id, full=wanted.full
-        )
-        lease.audit(
             self._store,
             connector.connector_id,
+            owner=wanted.workflow_id,
+            run=f"{wanted.run_id}/{wanted.begun}",
+            full=wanted.full,
             actor=wanted.requested_by,
-            action="sync",
-            detail={"connector": wanted.connector, "pass_no": taken.pass_no, "full": wanted.full},
         )
         in_pass = Pass(
             connector_id=connector.connector_id, pass_no=taken.pass_no, fence=taken.fence, full=wanted.full

@@ -145,6 +145,7 @@ class SyncCorpus:
                 connector=request.connector,
                 workflow_id=info.workflow_id,
                 run_id=info.first_execution_run_id,
+                begun=self._carried.begun,
                 full=full,
                 requested_by=request.requested_by,
             ),

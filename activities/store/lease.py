@@ -7,6 +7,7 @@ older fence and is refused, so that a zombie can neither publish nor move the cu
 from dataclasses import dataclass
 from typing import Final
 
+from psycopg import Connection
 from psycopg.types.json import Jsonb
 
 from activities.store import Store
@@ -45,11 +46,17 @@ class PassEnd:
     failures: list[tuple[str, str, str | None]]
 
 
-def begin_pass(store: Store, connector_id: int, *, owner: str, run: str, full: bool) -> Lease:
-    """The lease of a new pass, or of the one that `max_pages` stopped."""
+def begin_pass(
+    store: Store, connector_id: int, *, owner: str, run: str, full: bool, actor: str | None = None
+) -> Lease:  # fmt: skip
+    """The lease of a new pass, or of the one that `max_pages` stopped; the audit table says that ``actor`` asked for it.
+
+    A ``run`` that has the lease already asks a second time, and gets what it was given.
+    """
     sql = queries(store.schema, "lease")
     with store.connection() as conn, conn.transaction():
         conn.execute(sql["ensure_checkpoint"], {"connector_id": connector_id})
+        before = conn.execute(sql["lock_checkpoint"], {"connector_id": connector_id}).fetchone()
         row = conn.execute(
             sql["take_lease"],
             {"connector_id": connector_id, "owner": owner, "run": run, "full": full, "lease_s": LEASE_S},
@@ -62,7 +69,10 @@ def begin_pass(store: Store, connector_id: int, *, owner: str, run: str, full: b
             )
         pass_no, fence = row
         seq = conn.execute(sql["next_seq"], {"connector_id": connector_id, "pass_no": pass_no}).fetchone()
-        assert seq is not None
+        assert seq is not None and before is not None
+        if fence != before[0]:
+            detail = Jsonb({"pass_no": pass_no, "full": full})
+            conn.execute(sql["note_audit"], {"connector_id": connector_id, "actor": actor, "detail": detail})
         return Lease(pass_no=pass_no, fence=fence, next_seq=seq[0])
 
 
@@ -73,6 +83,13 @@ def renew(store: Store, connector_id: int, *, fence: int) -> None:
     with store.connection() as conn:
         if conn.execute(sql["renew_lease"], params).fetchone() is None:
             raise stale_fence(connector_id)
+
+
+def hold(store: Store, conn: Connection, connector_id: int, *, fence: int) -> None:
+    """The lease is nobody else's until the transaction of ``conn`` ends, or `StaleFence`."""
+    params = {"connector_id": connector_id, "fence": fence}
+    if conn.execute(queries(store.schema, "lease")["hold_lease"], params).fetchone() is None:
+        raise stale_fence(connector_id)
 
 
 def stale_fence(connector_id: int) -> StaleFence:
@@ -113,10 +130,3 @@ def end_pass(store: Store, connector_id: int, *, fence: int, pass_no: int, pause
         failed=len(unlisted) + (failed[0][3] if failed else 0),
         failures=failures[:100],
     )
-
-
-def audit(store: Store, connector_id: int, *, actor: str | None, action: str, detail: dict[str, object]) -> None:
-    """Writes one line of the audit table: ids and counts, never text."""
-    params = {"connector_id": connector_id, "actor": actor, "action": action, "detail": Jsonb(detail)}
-    with store.connection() as conn:
-        conn.execute(queries(store.schema, "lease")["note_audit"], params)

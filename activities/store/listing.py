@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from psycopg.rows import class_row
 
 from activities.store import Store
-from activities.store.lease import stale_fence
+from activities.store.lease import hold, stale_fence
 from activities.store.sql import queries
 from headwater.connectors import Unlisted
 
@@ -113,6 +113,8 @@ def record_page(store: Store, page: NewPage) -> StoredPage:
     key = {"connector_id": page.connector_id, "pass_no": page.pass_no, "scope_id": page.scope_id}
     items = list(page.items)
     with store.connection() as conn, conn.transaction():
+        # A run that was overtaken would mark documents as seen by its own pass, and the newer one would sweep them.
+        hold(store, conn, page.connector_id, fence=page.fence)
         seen = sorted(item.source_id for item in items if item.kind != "delete")
         if seen:
             conn.execute(sql["ensure_sources"], {**key, "source_ids": seen})

@@ -59,20 +59,7 @@ class Pipeline:
         chunking: ChunkingProfile | None = None,
     ) -> int:
         """The connector's row, with ``access`` as a new rule if there is one."""
-        embedder = resolve_embedder(SPEC)
-        space = SpaceSpec(
-            embedder_spec=SPEC,
-            embedder_identity=embedder.identity,
-            dimensions=embedder.dimensions,
-            max_tokens=embedder.max_tokens,
-            chunker=(chunking or ChunkingProfile.for_embedder(embedder)).fingerprint,
-        )
-        build = ensure_scope(self.store, scope, space)
-        config = folder_config(shelf.root, access=access, access_file=None)
-        row = ensure_connector(
-            self.store, build.scope_id, shelf.name, "folder", config, new_rule=access is not None
-        )  # fmt: skip
-        return row.connector_id
+        return register(self.store, shelf, access=access, scope=scope, chunking=chunking)
 
     async def start(self, shelf: Shelf, *, scope: Scope = SCOPE, **fields: Any) -> WorkflowHandle[Any, SyncResult]:
         handle: WorkflowHandle[Any, SyncResult] = await self.client.start_workflow(
@@ -89,24 +76,58 @@ class Pipeline:
         return await (await self.start(shelf, scope=scope, **fields)).result()
 
     def visible(self, scope: Scope = SCOPE) -> dict[str, str]:
-        """The text of each source at the live pointer, chunk bodies joined: what the store would let readers see."""
-        sql = f"""
-          SELECT s.source_id, coalesce(string_agg(c.body, E'\\n--\\n' ORDER BY c.chunk_no), '')
-            FROM "{self.store.schema}".scope sc
-            JOIN "{self.store.schema}".span sp ON sp.build_id = sc.live_build AND sp.gen_from <= sc.live_gen AND sp.gen_to > sc.live_gen
-            JOIN "{self.store.schema}".source s ON s.source_pk = sp.source_pk AND sp.gen_from > s.fence_gen
-            LEFT JOIN "{self.store.schema}".chunk c ON c.rev_id = sp.rev_id
-           WHERE (sc.tenant_id, sc.resource_id, sc.corpus_id) = (%s, %s, %s) GROUP BY 1"""
-        with self.store.connection() as conn:
-            rows = conn.execute(sql.encode(), (scope.tenant_id, scope.resource_id, scope.corpus_id)).fetchall()
-        return dict(rows)
+        """See `visible`."""
+        return visible(self.store, scope)
 
     def states(self) -> dict[str, tuple[str, str | None]]:
-        """State and reason of each source."""
-        sql = f"""SELECT s.source_id, i.state, i.reason FROM "{self.store.schema}".ingestion i
-                    JOIN "{self.store.schema}".source s USING (source_pk)"""
-        with self.store.connection() as conn:
-            return {row[0]: (row[1], row[2]) for row in conn.execute(sql.encode())}
+        """See `states`."""
+        return states(self.store)
+
+
+def register(
+    store: Store,
+    shelf: Shelf,
+    *,
+    access: AccessRule | None = EVERYONE,
+    scope: Scope = SCOPE,
+    chunking: ChunkingProfile | None = None,
+) -> int:
+    """The connector's row, with ``access`` as a new rule if there is one. A new corpus is cut by ``chunking``."""
+    embedder = resolve_embedder(SPEC)
+    space = SpaceSpec(
+        embedder_spec=SPEC,
+        embedder_identity=embedder.identity,
+        dimensions=embedder.dimensions,
+        max_tokens=embedder.max_tokens,
+        chunker=(chunking or ChunkingProfile.for_embedder(embedder)).fingerprint,
+    )
+    build = ensure_scope(store, scope, space)
+    config = folder_config(shelf.root, access=access, access_file=None)
+    return ensure_connector(
+        store, build.scope_id, shelf.name, "folder", config, new_rule=access is not None
+    ).connector_id  # fmt: skip
+
+
+def visible(store: Store, scope: Scope = SCOPE) -> dict[str, str]:
+    """The text of each source at the live pointer, chunk bodies joined: what the store would let readers see."""
+    sql = f"""
+      SELECT s.source_id, coalesce(string_agg(c.body, E'\\n--\\n' ORDER BY c.chunk_no), '')
+        FROM "{store.schema}".scope sc
+        JOIN "{store.schema}".span sp ON sp.build_id = sc.live_build AND sp.gen_from <= sc.live_gen AND sp.gen_to > sc.live_gen
+        JOIN "{store.schema}".source s ON s.source_pk = sp.source_pk AND sp.gen_from > s.fence_gen
+        LEFT JOIN "{store.schema}".chunk c ON c.rev_id = sp.rev_id
+       WHERE (sc.tenant_id, sc.resource_id, sc.corpus_id) = (%s, %s, %s) GROUP BY 1"""
+    with store.connection() as conn:
+        rows = conn.execute(sql.encode(), (scope.tenant_id, scope.resource_id, scope.corpus_id)).fetchall()
+    return dict(rows)
+
+
+def states(store: Store) -> dict[str, tuple[str, str | None]]:
+    """State and reason of each source."""
+    sql = f"""SELECT s.source_id, i.state, i.reason FROM "{store.schema}".ingestion i
+                JOIN "{store.schema}".source s USING (source_pk)"""
+    with store.connection() as conn:
+        return {row[0]: (row[1], row[2]) for row in conn.execute(sql.encode())}
 
 
 @contextlib.asynccontextmanager

@@ -17,9 +17,9 @@ from activities.store import Store
 from headwater.contracts import SyncResult
 from headwater.embedders import resolve_embedder
 from tests.pipeline import stops
-from tests.pipeline.counting_embedder import embedded_texts
 from tests.pipeline.editions import CHUNKING, DOCUMENTS, PAGE_SIZE, PARTS, parts_of, readers, write_edition
 from tests.pipeline.harness import SPEC, Pipeline, Shelf
+from tests.pipeline.heard_embedder import embedded_texts
 from tests.pipeline.own_servers import OwnPostgres, OwnTemporal, own_postgres, own_temporal
 from tests.pipeline.stops import Place, stopping_at
 from tests.pipeline.watching_reader import WatchingReader

@@ -11,8 +11,8 @@ from temporalio.client import Client
 from temporalio.contrib.pydantic import pydantic_data_converter
 
 from activities.store import Store
-from tests.pipeline.counting_embedder import counting
 from tests.pipeline.harness import running_pipeline
+from tests.pipeline.heard_embedder import counting
 
 _READY = b"ready\n"
 

@@ -3,15 +3,22 @@
 -- ensure_checkpoint --
 INSERT INTO {schema}.checkpoint (connector_id) VALUES (%(connector_id)s) ON CONFLICT DO NOTHING;
 
+-- lock_checkpoint --
+SELECT fence FROM {schema}.checkpoint WHERE connector_id = %(connector_id)s FOR NO KEY UPDATE;
+
 -- take_lease --
 -- Free, expired, or held by an earlier run of the same workflow id (Temporal lets one run of an id live at a time, so
--- that one is over). A new holder raises the fence: whatever the former one still has under way is refused.
+-- that one is over). A new holder raises the fence: whatever the former one still has under way is refused. One that
+-- holds it already, because this is asked a second time, gets the pass it was given.
 UPDATE {schema}.checkpoint
-   SET fence = fence + (owner IS DISTINCT FROM %(owner)s OR run IS DISTINCT FROM %(run)s)::int,
-       owner = %(owner)s, run = %(run)s, lease_until = now() + %(lease_s)s * interval '1 second',
-       pass_no = pass_no + (NOT (is_paused AND NOT %(full)s))::int,
-       cursor = CASE WHEN is_paused AND NOT %(full)s THEN cursor ELSE start_cursor END,
+   SET fence = fence + is_new::int, owner = %(owner)s, run = %(run)s,
+       lease_until = now() + %(lease_s)s * interval '1 second',
+       pass_no = pass_no + (is_new AND NOT goes_on)::int,
+       cursor = CASE WHEN is_new AND NOT goes_on THEN start_cursor ELSE cursor END,
        is_paused = false
+  FROM (SELECT owner IS DISTINCT FROM %(owner)s OR run IS DISTINCT FROM %(run)s AS is_new,
+               is_paused AND NOT %(full)s AS goes_on
+          FROM {schema}.checkpoint WHERE connector_id = %(connector_id)s) AS asked
  WHERE connector_id = %(connector_id)s
    AND (owner IS NULL OR owner = %(owner)s OR lease_until < now())
 RETURNING pass_no, fence;
@@ -26,6 +33,12 @@ SELECT coalesce(max(seq), 0) + 1 AS seq FROM {schema}.page WHERE connector_id = 
 UPDATE {schema}.checkpoint SET lease_until = now() + %(lease_s)s * interval '1 second'
  WHERE connector_id = %(connector_id)s AND fence = %(fence)s AND owner IS NOT NULL
 RETURNING pass_no;
+
+-- hold_lease --
+-- Nobody takes the lease over before this transaction is over.
+SELECT pass_no FROM {schema}.checkpoint
+ WHERE connector_id = %(connector_id)s AND fence = %(fence)s AND owner IS NOT NULL
+   FOR SHARE;
 
 -- advance --
 -- Compare-and-swap by fence and order: a page moves the checkpoint once, after it is published and after its predecessor.
@@ -73,4 +86,4 @@ SELECT sc.live_gen FROM {schema}.connector c JOIN {schema}.scope sc USING (scope
 
 -- note_audit --
 INSERT INTO {schema}.audit (scope_id, actor, action, detail)
-SELECT scope_id, %(actor)s, %(action)s, %(detail)s FROM {schema}.connector WHERE connector_id = %(connector_id)s;
+SELECT scope_id, %(actor)s, 'sync', jsonb_build_object('connector', name) || %(detail)s FROM {schema}.connector WHERE connector_id = %(connector_id)s;

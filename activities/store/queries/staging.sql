@@ -44,9 +44,12 @@ UPDATE {schema}.page_item SET attempts = greatest(attempts - 1, 0)
  WHERE page_id = %(page_id)s AND ord = ANY (%(ords)s) AND status IS NULL;
 
 -- stage_document --
-WITH v AS (
+-- The first attempt that lands counts. One that was taken for dead, and was only slow, then changes nothing.
+WITH mine AS (
+  SELECT ord FROM {schema}.page_item WHERE page_id = %(page_id)s AND ord = %(ord)s AND status IS NULL FOR UPDATE),
+v AS (
   INSERT INTO {schema}.document_version (scope_id, source_pk, content_hash, source_seq, title, uri, metadata, locators, text)
-  VALUES (%(scope_id)s, %(source_pk)s, %(content_hash)s, %(source_seq)s, %(title)s, %(uri)s, %(metadata)s, %(locators)s, %(text)s)
+  SELECT %(scope_id)s, %(source_pk)s, %(content_hash)s, %(source_seq)s, %(title)s, %(uri)s, %(metadata)s, %(locators)s, %(text)s FROM mine
   RETURNING version_id, sensitivity),
 r AS (
   INSERT INTO {schema}.revision (scope_id, build_id, source_pk, version_id, source_seq, sensitivity, base_gen, n_chunks)
@@ -58,7 +61,7 @@ c AS (
 UPDATE {schema}.page_item SET rev_id = r.rev_id, status = %(status)s FROM r WHERE page_id = %(page_id)s AND ord = %(ord)s;
 
 -- note_item --
-UPDATE {schema}.page_item SET status = %(status)s, kind = %(kind)s WHERE page_id = %(page_id)s AND ord = %(ord)s;
+UPDATE {schema}.page_item SET status = %(status)s, kind = %(kind)s WHERE page_id = %(page_id)s AND ord = %(ord)s AND status IS NULL;
 
 -- land_items --
 UPDATE {schema}.page SET in_flight = '{}' WHERE page_id = %(page_id)s;

@@ -1,4 +1,4 @@
-"""An embedder that writes down each text it embeds, so that the count outlives the process."""
+"""An embedder that says what it is about to embed, to whoever wants to count it, hold it up or make it fail."""
 
 import os
 from collections import Counter
@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from headwater.embedders import Embedder, resolve_embedder
 
 
-class CountingEmbedder:
-    """Embeds as ``inner`` does, and appends a digest of every text to the file ``journal``."""
+class HeardEmbedder:
+    """Embeds as ``spec`` says. ``heard`` is called with the texts before, and what it raises fails them."""
 
-    def __init__(self, inner: Embedder, journal: Path) -> None:
-        self._inner = inner
-        self._journal = os.open(journal, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    def __init__(self, spec: str, heard: Callable[[Sequence[str]], object]) -> None:
+        self._inner = resolve_embedder(spec)
+        self._heard = heard
 
     @property
     def identity(self) -> str:
@@ -32,14 +32,19 @@ class CountingEmbedder:
         return self._inner.max_tokens
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32] | Sequence[Sequence[float]]:
-        lines = "".join(sha256(text.encode()).hexdigest() + "\n" for text in texts)
-        os.write(self._journal, lines.encode())  # one write: it is there whole, whenever we are killed
+        self._heard(texts)
         return self._inner.embed(texts)
 
 
 def counting(journal: Path) -> Callable[[str], Embedder]:
-    """Resolves specs to embedders that count in ``journal``."""
-    return lambda spec: CountingEmbedder(resolve_embedder(spec), journal)
+    """Embedders that write a digest of each text into the file ``journal``, where the count outlives the process."""
+
+    def heard(texts: Sequence[str]) -> None:
+        lines = "".join(sha256(text.encode()).hexdigest() + "\n" for text in texts)
+        os.write(file, lines.encode())  # one write: it is there whole, whenever we are killed
+
+    file = os.open(journal, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    return lambda spec: HeardEmbedder(spec, heard)
 
 
 def embedded_texts(journal: Path) -> Counter[str]:
