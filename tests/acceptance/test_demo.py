@@ -1,5 +1,7 @@
 """`make demo`, as a person runs it. The demo checks its own steps; here it is seen to fail, and to leave nothing behind."""
 
+import base64
+import json
 import os
 import pty
 import re
@@ -7,14 +9,21 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+import psycopg
 import pytest
+from psycopg.conninfo import conninfo_to_dict
+from temporalio.client import Client
+from temporalio.contrib.pydantic import pydantic_data_converter
 
 from tests.acceptance.home_processes import processes_of, wait_until
 from tests.demo.own_folder import titles
+from workers.embedded import attach
 
 CHECKOUT: Final = Path(__file__).parent.parent.parent
 
@@ -26,11 +35,28 @@ def demo(workplace: Path, *arguments: str | Path) -> "subprocess.Popen[str]":
     )  # fmt: skip
 
 
-def test_the_demo_shows_all_it_promises_and_leaves_nothing_running(tmp_folder: Path) -> None:
-    running = demo(tmp_folder)
-    output, _ = running.communicate()
+@dataclass(frozen=True)
+class Demonstrated:
+    """A demo that was shown, and what it left behind."""
 
-    assert running.returncode == 0, output
+    workplace: Path
+    status: int
+    output: str
+
+
+@pytest.fixture(scope="module")
+def demonstrated() -> Iterator[Demonstrated]:
+    workplace = Path(tempfile.mkdtemp(prefix="headwater-demo-"))
+    workplace.chmod(0o711)
+    running = demo(workplace)
+    output, _ = running.communicate()
+    yield Demonstrated(workplace, running.returncode, output)
+    wait_until(lambda: not processes_of(workplace), "everything that was started has ended")
+    shutil.rmtree(workplace)
+
+
+def test_the_demo_shows_all_it_promises_and_leaves_nothing_running(demonstrated: Demonstrated) -> None:
+    assert demonstrated.status == 0, demonstrated.output
     for line in (
         "✓ 37 documents are indexed in ",
         "✓ answered by people/leave.md",
@@ -44,8 +70,40 @@ def test_the_demo_shows_all_it_promises_and_leaves_nothing_running(tmp_folder: P
         "✓ finance/scan of the lease.pdf is reported",
         "Where to go next",
     ):
-        assert line in output
-    assert not processes_of(tmp_folder)
+        assert line in demonstrated.output
+    assert not processes_of(demonstrated.workplace)
+
+
+async def test_the_histories_of_a_whole_demo_hold_ids_and_counts_alone(demonstrated: Demonstrated) -> None:
+    with attach(demonstrated.workplace / "home") as services:
+        assert services.temporal_address is not None
+        client = await Client.connect(services.temporal_address, data_converter=pydantic_data_converter)
+        histories = [
+            json.loads((await client.get_workflow_handle(run.id, run_id=run.run_id).fetch_history()).to_json())
+            async for run in client.list_workflows()
+        ]
+        with psycopg.connect(services.database_url) as connection:
+            texts = [row[0] for row in connection.execute("SELECT text FROM headwater.document_version")]
+        secrets = [str(conninfo_to_dict(url)["password"]) for url in (services.database_url, services.reader_url)]
+
+    # The first sync, the edited document and the deletion.
+    assert len(histories) == 3
+    assert sum(len(history["events"]) for history in histories) > 60
+    phrases = {line.strip() for text in texts for line in text.splitlines() if len(line.strip()) >= 20}
+    assert len(phrases) > 1_000
+    assert found_in(histories, phrases) == []
+    assert found_in(histories, secrets) == []
+    assert found_in(histories, ["user:", "group:", "principal_ids", "group_ids", "everyone"]) == []
+    assert "ines" not in [value for value in values_of(histories) if isinstance(value, str)]
+    assert longest_list_of_numbers(histories) < 5
+
+
+def test_the_search_of_histories_sees_into_payloads() -> None:
+    data = base64.b64encode(json.dumps({"text": "Sick “leave”", "vector": [0.5] * 7}).encode()).decode()
+    history = {"events": [{"input": {"payloads": [{"data": data}]}}]}
+
+    assert found_in([history], ["Sick “leave”", "nothing of it"]) == ["Sick “leave”"]
+    assert longest_list_of_numbers([history]) == 7
 
 
 def test_the_demo_on_an_own_folder_writes_nothing_there(tmp_folder: Path) -> None:
@@ -127,6 +185,40 @@ def test_a_fresh_clone_needs_nothing_but_make(tmp_folder: Path) -> None:
     assert "embedding" in output and "of 178 chunks" in output
     assert not (tmp_folder / "home/.headwater").exists()
     assert not processes_of(checkout)
+
+
+def found_in(histories: object, phrases: Iterable[str]) -> list[str]:
+    """The phrases that stand in the histories, payloads included."""
+    said = "\n".join(value for value in values_of(histories) if isinstance(value, str))
+    return [phrase for phrase in phrases if phrase in said]
+
+
+def longest_list_of_numbers(histories: object) -> int:
+    return max(
+        (len(value) for value in values_of(histories) if isinstance(value, list)
+         if all(isinstance(number, float | int) for number in value)),
+        default=0,
+    )  # fmt: skip
+
+
+def values_of(node: object) -> Iterator[object]:
+    """Everything in a JSON document, keys too; what is a payload's data is decoded, and looked into if it is JSON."""
+    yield node
+    if isinstance(node, dict):
+        for key, value in node.items():
+            yield key
+            yield from values_of(_decoded(value) if key == "data" and isinstance(value, str) else value)
+    elif isinstance(node, list):
+        for value in node:
+            yield from values_of(value)
+
+
+def _decoded(data: str) -> object:
+    plain = base64.b64decode(data)
+    try:
+        return json.loads(plain)
+    except ValueError:
+        return plain.decode("utf-8", "replace")
 
 
 def _until(stream: "Iterator[str]", words: str) -> str:
