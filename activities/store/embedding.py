@@ -52,9 +52,23 @@ def batch_state(store: Store, page_id: int, batch_no: int) -> BatchState:
 
 def missing_inputs(store: Store, stored: Page, batch_no: int) -> list[Missing]:
     """The chunks of a batch that still need a vector."""
-    with store.connection() as conn, conn.cursor(row_factory=class_row(Missing)) as cur:
+    with store.connection() as conn:
         params = {"page_id": stored.page_id, "batch_no": batch_no, "slab": stored.slab}
-        return cur.execute(queries(store.schema, "embedding")["missing_inputs"], params).fetchall()
+        rows = conn.execute(queries(store.schema, "embedding")["missing_inputs"], params).fetchall()
+    return [
+        Missing(
+            rev_id=rev_id,
+            chunk_no=number,
+            version_id=version_id,
+            sensitivity=sensitivity,
+            start_cp=starts[number - 1],
+            end_cp=ends[number - 1],
+            sha256=sha256[number - 1],
+            metadata=metadata[number - 1],
+        )
+        for rev_id, numbers, version_id, sensitivity, starts, ends, sha256, metadata in rows
+        for number in numbers
+    ]
 
 
 def bodies(store: Store, missing: Sequence[Missing]) -> list[str]:

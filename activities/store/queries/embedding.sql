@@ -5,29 +5,37 @@ SELECT embedded, reused, is_done, cardinality(rev_ids) AS chunks FROM {schema}.b
 
 -- missing_inputs --
 -- The chunks of a batch that have no row yet: a repeat goes on where the last attempt committed. A revision that was
--- quarantined meanwhile is no longer attached to its item and is left out.
-SELECT x.rev_id, x.chunk_no, r.version_id, r.sensitivity,
-       k.starts[x.chunk_no] AS start_cp, k.ends[x.chunk_no] AS end_cp, k.sha256[x.chunk_no] AS sha256,
-       k.metadata -> (x.chunk_no - 1) AS metadata
-  FROM {schema}.batch b
- CROSS JOIN LATERAL unnest(b.rev_ids, b.chunk_nos) AS x (rev_id, chunk_no)
-  JOIN {schema}.revision r ON r.rev_id = x.rev_id
-  JOIN {schema}.cut k ON k.rev_id = x.rev_id
-  JOIN {schema}.page_item i ON i.page_id = b.page_id AND i.rev_id = x.rev_id
-  LEFT JOIN {schema}.chunk c ON c.slab = %(slab)s AND c.rev_id = x.rev_id AND c.chunk_no = x.chunk_no
- WHERE b.page_id = %(page_id)s AND b.batch_no = %(batch_no)s AND c.rev_id IS NULL;
+-- quarantined meanwhile is no longer attached to its item and is left out. One row for each revision, because each look
+-- at its arrays unpacks all of them.
+SELECT m.rev_id, m.chunk_nos, r.version_id, r.sensitivity, k.starts, k.ends, k.sha256, k.metadata
+  FROM (SELECT x.rev_id, array_agg(x.chunk_no ORDER BY x.chunk_no) AS chunk_nos
+          FROM {schema}.batch b
+         CROSS JOIN LATERAL unnest(b.rev_ids, b.chunk_nos) AS x (rev_id, chunk_no)
+          LEFT JOIN {schema}.chunk c ON c.slab = %(slab)s AND c.rev_id = x.rev_id AND c.chunk_no = x.chunk_no
+         WHERE b.page_id = %(page_id)s AND b.batch_no = %(batch_no)s AND c.rev_id IS NULL
+         GROUP BY x.rev_id) m
+  JOIN {schema}.revision r ON r.rev_id = m.rev_id
+  JOIN {schema}.cut k ON k.rev_id = m.rev_id
+ WHERE EXISTS (SELECT FROM {schema}.page_item i WHERE i.page_id = %(page_id)s AND i.rev_id = m.rev_id)
+ ORDER BY m.rev_id;
 
 -- texts --
 SELECT version_id, text FROM {schema}.document_version WHERE version_id = ANY (%(version_ids)s);
 
 -- reusable --
 -- Vectors that were made before: same scope, same embedder (any chunker), same label, same exact input. Staged ones too.
-SELECT DISTINCT ON (c.input_sha256) c.input_sha256 AS sha256, c.emb
-  FROM {schema}.chunk c
-  JOIN {schema}.revision r ON r.rev_id = c.rev_id AND r.scope_id = c.scope_id AND r.sensitivity = %(sensitivity)s
-  JOIN {schema}.build b ON b.build_id = r.build_id
-  JOIN {schema}.space s ON s.space_id = b.space_id AND s.embedder_identity = %(embedder_identity)s AND s.dimensions = %(dimensions)s
- WHERE c.input_sha256 = ANY (%(sha256)s) AND c.scope_id = %(scope_id)s;
+-- OFFSET 0: each input is looked up by its hash. As a plain join the planner, which does not know how rare equal inputs
+-- are, begins with every revision of the scope, and reads all its chunks for each batch.
+SELECT u.sha256, v.emb
+  FROM unnest(%(sha256)s::bytea[]) AS u (sha256)
+ CROSS JOIN LATERAL (
+   SELECT c.emb
+     FROM (SELECT rev_id, emb FROM {schema}.chunk WHERE input_sha256 = u.sha256 AND scope_id = %(scope_id)s OFFSET 0) c
+     JOIN {schema}.revision r ON r.rev_id = c.rev_id AND r.sensitivity = %(sensitivity)s
+     JOIN {schema}.build b ON b.build_id = r.build_id
+     JOIN {schema}.space s ON s.space_id = b.space_id AND s.embedder_identity = %(embedder_identity)s
+      AND s.dimensions = %(dimensions)s
+    LIMIT 1) v;
 
 -- copy_chunks --
 COPY {schema}.chunk (slab, rev_id, chunk_no, scope_id, start_cp, end_cp, emb, input_sha256, metadata, body) FROM STDIN (FORMAT binary);
