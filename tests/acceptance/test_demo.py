@@ -21,7 +21,7 @@ from psycopg.conninfo import conninfo_to_dict
 from temporalio.client import Client
 from temporalio.contrib.pydantic import pydantic_data_converter
 
-from tests.acceptance.home_processes import processes_of, wait_until
+from tests.acceptance.home_processes import lent_folders, processes_of, wait_until
 from tests.demo.own_folder import titles
 from workers.embedded import attach
 
@@ -72,6 +72,7 @@ def test_the_demo_shows_all_it_promises_and_leaves_nothing_running(demonstrated:
     ):
         assert line in demonstrated.output
     assert not processes_of(demonstrated.workplace)
+    assert not lent_folders(demonstrated.workplace)
 
 
 async def test_the_histories_of_a_whole_demo_hold_ids_and_counts_alone(demonstrated: Demonstrated) -> None:
