@@ -29,6 +29,7 @@ log = structlog.get_logger()
 COMMIT_CHUNKS: Final = 32
 CALL_TEXTS: Final = 4  # between two calls of the embedder the activity shows that it is alive
 ATTEMPTS: Final = 3
+PROBE: Final = "a"
 
 Vector = NDArray[np.float32]
 Key = tuple[int, bytes]  # sensitivity, SHA-256 of the input
@@ -123,7 +124,7 @@ def embed_inputs(embedder: Embedder, texts: Sequence[str]) -> list[Vector | Exce
     """A vector for each text, or what the embedder said of it.
 
     Inputs that fail together are halved until the culprit is alone; alone it gets three attempts. An outage, which is
-    no input's fault, is raised.
+    no input's fault, is raised; so is what an embedder says that fails on any other text too.
     """
     try:
         vectors = check_vectors(embedder.embed(texts), count=len(texts), dimensions=embedder.dimensions)
@@ -146,4 +147,10 @@ def _embed_alone(embedder: Embedder, text: str, error: Exception) -> Vector | Ex
             raise
         except Exception as again:  # noqa: BLE001 as above
             error = again
+    _check_working(embedder)
     return error
+
+
+def _check_working(embedder: Embedder) -> None:
+    """Raises what the embedder raises for a text that is nobody's: before a document is blamed, and set aside for good."""
+    check_vectors(embedder.embed([PROBE]), count=1, dimensions=embedder.dimensions)
