@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
-from activities.parsers.pool import ParserPool
 from temporalio.client import Client
 from temporalio.worker import Worker
 
@@ -17,6 +16,7 @@ from activities.embedder_source import EmbedderSource
 from activities.keep_pass import PassKeeper
 from activities.list_page import PageLister
 from activities.parsers import CURRENT
+from activities.parsers.pool import ParserPool
 from activities.prepare_page import PagePreparer
 from activities.publish_page import PagePublisher
 from activities.read_document import FETCHER, size_limit

@@ -47,7 +47,7 @@ def _take_channel() -> socket.socket:
 
 def _end_with_worker(channel: socket.socket) -> None:
     """Be gone when the worker is, however it died and whatever a document does here at that moment."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)        # Ctrl-C is the worker's to handle
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the worker's to handle
 
     def watch() -> None:
         # No event is asked for: poll reports a hang-up all the same, and wakes for nothing else.
@@ -68,7 +68,7 @@ def _limit(memory_bytes: int) -> None:
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     allowed = memory_bytes if hard == resource.RLIM_INFINITY else min(memory_bytes, hard)
     resource.setrlimit(resource.RLIMIT_AS, (allowed, hard))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))    # a core dump would hold the document
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core dump would hold the document
 
 
 def _allow_cpu(seconds: int) -> None:

@@ -15,23 +15,96 @@ from activities.parsers.text import decode, no_encoding
 
 # Never part of the page's text, whatever they hold. ``noscript``, ``audio`` and the like hold what a browser that works
 # does not show; the titles and definitions of drawings are not shown either.
-_DROPPED: Final = frozenset((
-    "script", "style", "template", "noscript", "iframe", "frameset", "noframes", "noembed", "object", "applet", "audio",
-    "video", "canvas", "datalist", "desc", "metadata", "defs",
-))
+_DROPPED: Final = frozenset(
+    (
+        "script",
+        "style",
+        "template",
+        "noscript",
+        "iframe",
+        "frameset",
+        "noframes",
+        "noembed",
+        "object",
+        "applet",
+        "audio",
+        "video",
+        "canvas",
+        "datalist",
+        "desc",
+        "metadata",
+        "defs",
+    )
+)
 # These stand apart from what is around them by a blank line, the others by a line end.
-_PARAGRAPHS: Final = frozenset((
-    "p", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "dl", "table", "pre", "blockquote", "section", "article", "header",
-    "footer", "main", "nav", "aside", "figure", "form", "fieldset", "details", "hr", "body", "listing", "xmp", "plaintext",
-))
-_LINES: Final = frozenset((
-    "div", "li", "dt", "dd", "tr", "br", "caption", "figcaption", "thead", "tbody", "tfoot", "address", "center", "dialog",
-    "summary", "hgroup", "legend", "option", "optgroup", "menu", "dir", "search", "textarea", "head", "html",
-))
+_PARAGRAPHS: Final = frozenset(
+    (
+        "p",
+        "h1",
+        "h2",
+        "h3",
+        "h4",
+        "h5",
+        "h6",
+        "ul",
+        "ol",
+        "dl",
+        "table",
+        "pre",
+        "blockquote",
+        "section",
+        "article",
+        "header",
+        "footer",
+        "main",
+        "nav",
+        "aside",
+        "figure",
+        "form",
+        "fieldset",
+        "details",
+        "hr",
+        "body",
+        "listing",
+        "xmp",
+        "plaintext",
+    )
+)
+_LINES: Final = frozenset(
+    (
+        "div",
+        "li",
+        "dt",
+        "dd",
+        "tr",
+        "br",
+        "caption",
+        "figcaption",
+        "thead",
+        "tbody",
+        "tfoot",
+        "address",
+        "center",
+        "dialog",
+        "summary",
+        "hgroup",
+        "legend",
+        "option",
+        "optgroup",
+        "menu",
+        "dir",
+        "search",
+        "textarea",
+        "head",
+        "html",
+    )
+)
 _CELLS: Final = frozenset(("td", "th"))
 _PREFORMATTED: Final = frozenset(("pre", "textarea", "listing", "xmp", "plaintext"))
 _LEVELS: Final = {f"h{level}": level for level in range(1, 7)}
-_HIDING_STYLE: Final = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse))\b", re.IGNORECASE)
+_HIDING_STYLE: Final = re.compile(
+    r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse))\b", re.IGNORECASE
+)
 _SPACES: Final = re.compile("[ \t\n\r\f\xa0]+")
 _META_CHARSET: Final = re.compile(rb"<meta[^>]+?charset\s*=\s*[\"']?\s*([\w.:-]+)", re.IGNORECASE)
 _FEED: Final = 65_536
@@ -80,11 +153,11 @@ class _Page:
         self.first_h1: str | None = None
         self._length = 0
         self._line: list[str] = []
-        self._gap = 0                   # line ends owed before the next line
-        self._dropped = 0               # open elements from the outermost dropped one on
+        self._gap = 0  # line ends owed before the next line
+        self._dropped = 0  # open elements from the outermost dropped one on
         self._preformatted = 0
         self._pre_begins = False
-        self._heading = 0               # level of the open heading whose line has not ended yet
+        self._heading = 0  # level of the open heading whose line has not ended yet
         self._in_title = False
         self._in_body = False
 
@@ -146,14 +219,14 @@ class _Page:
             self._line.append(text)
 
     def _add_preformatted(self, text: str) -> None:
-        if self._pre_begins:            # the line end right behind <pre> is not part of it
+        if self._pre_begins:  # the line end right behind <pre> is not part of it
             text = text.removeprefix("\n")
         self._pre_begins = False
         first, *others = text.split("\n")
         self._line.append(first)
         for line in others:
             if not self._end_line():
-                self._gap += 1          # an empty line within code is kept
+                self._gap += 1  # an empty line within code is kept
             self._line.append(line)
 
     def _end_line(self) -> bool:

@@ -34,7 +34,7 @@ def _front_matter_title(front: str) -> str | None:
     if value[0] in "\"'" and value[-1] == value[0] and len(value) > 1:
         quote = value[0]
         value = value[1:-1].replace("''" if quote == "'" else '\\"', quote)
-    elif value[0] in ">|":              # a block scalar: the title stands on other lines
+    elif value[0] in ">|":  # a block scalar: the title stands on other lines
         return None
     else:
         value = re.split(r"\s#", value, maxsplit=1)[0]

@@ -17,9 +17,7 @@ from activities.parsers import Extraction, ParseFailure
 from activities.parsers.normalise import normalise, one_line
 
 # Typesetters' ligatures, which nobody types when searching.
-_LIGATURES: Final = str.maketrans(
-    {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"}
-)
+_LIGATURES: Final = str.maketrans({"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"})
 # Encodings of composite fonts whose codes pypdf turns into characters by itself, without the font's /ToUnicode.
 _KNOWN_ENCODINGS: Final = ("/Uni", "/GB-EUC", "/GBpc-EUC", "/GBK-EUC", "/GBK2K", "/ETen-B5", "/ETenms-B5", "/90ms-RKSJ")
 _UNREADABLE: Final = "unreadable"
@@ -79,7 +77,9 @@ class _Leniency(logging.Handler):
         _UNPACKING_LOG.addHandler(self)
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         _UNPACKING_LOG.removeHandler(self)
 
 

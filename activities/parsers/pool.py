@@ -13,7 +13,7 @@ from headwater.chunking import Heading
 from headwater.errors import TransientError
 
 MEMORY_BYTES: Final = 1 << 30
-_TITLE_MAX: Final = 256             # of a heading: it is copied into every chunk below it
+_TITLE_MAX: Final = 256  # of a heading: it is copied into every chunk below it
 
 
 class ParserPool:
@@ -78,7 +78,7 @@ class ParserPool:
         """Kill every process. A `parse` that runs or waits raises `TransientError`."""
         with self._lock:
             self._closed = True
-        for process in self._running:           # nobody adds to it any more
+        for process in self._running:  # nobody adds to it any more
             process.kill()
         idle = []
         with suppress(queue.Empty):
@@ -87,12 +87,14 @@ class ParserPool:
         for waiting in idle:
             if waiting is not None:
                 waiting.discard()
-            self._places.put(None)              # whoever waits for a place learns that the pool is closed
+            self._places.put(None)  # whoever waits for a place learns that the pool is closed
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
     def _start(self) -> ParserProcess:
@@ -110,12 +112,14 @@ class ParserPool:
     def _forget(self, process: ParserProcess) -> None:
         process.discard()
         with self._lock:
-            self._check_open()                  # the death was our doing: it says nothing about the document
+            self._check_open()  # the death was our doing: it says nothing about the document
             self._running.discard(process)
 
     def _check_open(self) -> None:
         if self._closed:
-            raise TransientError("The parsers were stopped while they read: the document is read again at the next sync.")
+            raise TransientError(
+                "The parsers were stopped while they read: the document is read again at the next sync."
+            )
 
 
 def _document(extraction: Extraction) -> ParsedDocument:
@@ -124,8 +128,11 @@ def _document(extraction: Extraction) -> ParsedDocument:
         text=text,
         title=extraction.title,
         is_markdown=extraction.is_markdown,
-        headings=None if extraction.headings is None else [
-            Heading(start, level, text[start : min(end, start + _TITLE_MAX)]) for start, end, level in extraction.headings
+        headings=None
+        if extraction.headings is None
+        else [
+            Heading(start, level, text[start : min(end, start + _TITLE_MAX)])
+            for start, end, level in extraction.headings
         ],
         page_starts=extraction.page_starts,
         state="partial" if extraction.missing else "indexed",

@@ -20,7 +20,9 @@ _START_S: Final = 60.0
 # address space that threads merely reserve would count against the memory limit.
 _ENVIRONMENT: Final = {"PATH": "", "LC_ALL": "C.UTF-8", "MALLOC_ARENA_MAX": "1"}
 # What a document's own doing brings about. Of any other end the document may be innocent.
-_CRASHES: Final = frozenset((signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGILL, signal.SIGFPE, signal.SIGSYS))
+_CRASHES: Final = frozenset(
+    (signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGILL, signal.SIGFPE, signal.SIGSYS)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +44,18 @@ class ParserProcess:
             # In a session of its own: the terminal's Ctrl-C is not for it. No preexec_fn, which is unsafe beside threads.
             self._process: subprocess.Popen[bytes] = subprocess.Popen(
                 [sys.executable, "-I", str(_SCRIPT), str(_FOLDER), parse, str(memory_bytes)],
-                stdin=theirs.fileno(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                env=_ENVIRONMENT, cwd="/", start_new_session=True,
+                stdin=theirs.fileno(),
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                env=_ENVIRONMENT,
+                cwd="/",
+                start_new_session=True,
             )
         except OSError as error:
             self._channel.close()
-            raise TransientError(f"No parser process could be started ({error.strerror}): free memory or processes.") from error
+            raise TransientError(
+                f"No parser process could be started ({error.strerror}): free memory or processes."
+            ) from error
         finally:
             theirs.close()
 
@@ -85,7 +93,7 @@ class ParserProcess:
         except wire.Malformed:
             self.kill()
             return Death("Its parser process gave an answer that cannot be right.", certain=True)
-        except OSError:                         # it ended before it had read the request
+        except OSError:  # it ended before it had read the request
             answer = None
         match answer:
             case None:
@@ -110,7 +118,7 @@ class ParserProcess:
 
     def _post_mortem(self, request: wire.Request) -> Death:
         with suppress(subprocess.TimeoutExpired):
-            self._process.wait(1)               # it has closed the channel: its end is near
+            self._process.wait(1)  # it has closed the channel: its end is near
         self.kill()
         status = self._process.returncode
         if status >= 0:

@@ -7,16 +7,31 @@ from typing import Final, Literal
 ParserName = Literal["text", "markdown", "html", "pdf"]
 
 _BY_EXTENSION: Final[dict[str, ParserName]] = {
-    "": "text", "txt": "text", "text": "text", "log": "text", "rst": "text", "adoc": "text", "org": "text",
-    "csv": "text", "tsv": "text",
-    "md": "markdown", "markdown": "markdown", "mdown": "markdown", "mkd": "markdown", "mdx": "markdown",
-    "html": "html", "htm": "html", "xhtml": "html",
+    "": "text",
+    "txt": "text",
+    "text": "text",
+    "log": "text",
+    "rst": "text",
+    "adoc": "text",
+    "org": "text",
+    "csv": "text",
+    "tsv": "text",
+    "md": "markdown",
+    "markdown": "markdown",
+    "mdown": "markdown",
+    "mkd": "markdown",
+    "mdx": "markdown",
+    "html": "html",
+    "htm": "html",
+    "xhtml": "html",
     "pdf": "pdf",
 }
 _BY_MEDIA_TYPE: Final[dict[str, ParserName]] = {
     "text/plain": "text",
-    "text/markdown": "markdown", "text/x-markdown": "markdown",
-    "text/html": "html", "application/xhtml+xml": "html",
+    "text/markdown": "markdown",
+    "text/x-markdown": "markdown",
+    "text/html": "html",
+    "application/xhtml+xml": "html",
     "application/pdf": "pdf",
 }
 # Formats whose bytes may well be valid text, but whose bytes are not what their readers see.
@@ -32,8 +47,9 @@ _MAGIC: Final = (
 )
 _BOMS: Final = (codecs.BOM_UTF8, codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _PDF_AT_START: Final = re.compile(rb"(?:\xef\xbb\xbf)?\s*%PDF-")
-_HTML_AT_START: Final = re.compile(     # atomic: a comment that may be split in many ways is not tried in each
-    rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?(?>(?:<!--.*?-->\s*)*)<(?:!doctype\s+html|html)\b", re.IGNORECASE | re.DOTALL
+_HTML_AT_START: Final = re.compile(  # atomic: a comment that may be split in many ways is not tried in each
+    rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?(?>(?:<!--.*?-->\s*)*)<(?:!doctype\s+html|html)\b",
+    re.IGNORECASE | re.DOTALL,
 )
 # What text hardly holds: control characters other than tab, line ends, form feed and escape.
 _CONTROLS: Final = bytes(set(range(32)) - {9, 10, 11, 12, 13, 27})
@@ -71,7 +87,7 @@ def _choose(name: str, data: bytes, media_type: str | None) -> ParserName | _Ref
     declared = _BY_MEDIA_TYPE.get((media_type or "").partition(";")[0].strip().lower())
     named = declared or _BY_EXTENSION.get(extension)
     if declared == "text" and (by_extension := _BY_EXTENSION.get(extension)) not in (None, "pdf"):
-        named = by_extension                    # servers call Markdown text/plain
+        named = by_extension  # servers call Markdown text/plain
     # The header may stand anywhere in the first 1024 bytes. An article about PDF holds it there too, but is text.
     is_late_pdf = b"%PDF-" in head[:1024] and (named is None or not extension) and not _is_unicode(head)
     if named == "pdf" or _PDF_AT_START.match(head) or is_late_pdf:
@@ -99,7 +115,7 @@ def _is_unicode(head: bytes) -> bool:
     if head.startswith(_BOMS):
         return True
     try:
-        codecs.getincrementaldecoder("utf-8")().decode(head)        # a character cut by the end of the head is no error
+        codecs.getincrementaldecoder("utf-8")().decode(head)  # a character cut by the end of the head is no error
     except UnicodeDecodeError:
         return False
     return b"\0" not in head

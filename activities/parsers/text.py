@@ -8,17 +8,42 @@ from typing import Final
 from activities.parsers import Extraction, ParseFailure
 from activities.parsers.normalise import normalise
 
-_BOMS: Final = (        # UTF-32 first: its little-endian BOM begins with that of UTF-16
+_BOMS: Final = (  # UTF-32 first: its little-endian BOM begins with that of UTF-16
     (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF32_LE, "utf-32-le"), (codecs.BOM_UTF32_BE, "utf-32-be"),
-    (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 # What documents are really written in. Of guesses that fit equally well the first wins: short Western texts fit cp1250,
 # cp1252 and cp1257 alike, and cp1252 is by far the most common.
 _GUESSES: Final = (
-    "cp1252", "cp1251", "koi8_r", "cp932", "euc_jp", "gb18030", "big5", "cp949", "cp1250", "cp1253", "cp1254", "cp1255",
-    "cp1256", "cp1257", "cp1258", "cp874", "cp866", "cp437", "cp850", "cp852", "iso8859_2", "iso8859_5", "iso8859_7",
-    "mac_roman", "cp500", "cp037",
+    "cp1252",
+    "cp1251",
+    "koi8_r",
+    "cp932",
+    "euc_jp",
+    "gb18030",
+    "big5",
+    "cp949",
+    "cp1250",
+    "cp1253",
+    "cp1254",
+    "cp1255",
+    "cp1256",
+    "cp1257",
+    "cp1258",
+    "cp874",
+    "cp866",
+    "cp437",
+    "cp850",
+    "cp852",
+    "iso8859_2",
+    "iso8859_5",
+    "iso8859_7",
+    "mac_roman",
+    "cp500",
+    "cp037",
 )
 _SAMPLE: Final = 65_536
 # Labels as HTML uses them. Python knows codecs that are no charsets (zip, idna, unicode_escape): only these are trusted.
@@ -27,11 +52,21 @@ _LABEL: Final = re.compile(
     r"|euc-(?:jp|kr)|gb(?:k|2312|18030)|big5(?:-hkscs)?|tis-620|(?:ibm|cp)\d{3,4}|macintosh)\Z",
     re.IGNORECASE,
 )
-_SAME_AS: Final = {     # as browsers read them: the label names less than what is written under it
-    "iso-8859-1": "cp1252", "iso8859-1": "cp1252", "latin1": "cp1252", "latin-1": "cp1252", "iso-8859-9": "cp1254",
-    "shift_jis": "cp932", "shift-jis": "cp932", "sjis": "cp932", "x-sjis": "cp932",
-    "gb2312": "gb18030", "gbk": "gb18030", "euc-kr": "cp949",
-    "windows-874": "cp874", "macintosh": "mac_roman",
+_SAME_AS: Final = {  # as browsers read them: the label names less than what is written under it
+    "iso-8859-1": "cp1252",
+    "iso8859-1": "cp1252",
+    "latin1": "cp1252",
+    "latin-1": "cp1252",
+    "iso-8859-9": "cp1254",
+    "shift_jis": "cp932",
+    "shift-jis": "cp932",
+    "sjis": "cp932",
+    "x-sjis": "cp932",
+    "gb2312": "gb18030",
+    "gbk": "gb18030",
+    "euc-kr": "cp949",
+    "windows-874": "cp874",
+    "macintosh": "mac_roman",
 }
 
 
@@ -94,7 +129,9 @@ def _guessed(data: bytes) -> str | None:
         return None
     best = min((match.chaos, -match.coherence) for match in matches)
     fitting = {
-        name for match in matches if (match.chaos, -match.coherence) == best
+        name
+        for match in matches
+        if (match.chaos, -match.coherence) == best
         for name in (match.encoding, *match.could_be_from_charset)
     }
     encoding = _first_of(fitting)

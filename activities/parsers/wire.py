@@ -65,8 +65,11 @@ def encode_answer(answer: Answer) -> bytes:
     match answer:
         case Extraction():
             header: dict[str, Any] = {
-                "title": answer.title, "is_markdown": answer.is_markdown, "headings": answer.headings,
-                "page_starts": answer.page_starts, "missing": answer.missing,
+                "title": answer.title,
+                "is_markdown": answer.is_markdown,
+                "headings": answer.headings,
+                "page_starts": answer.page_starts,
+                "missing": answer.missing,
             }
             return _frame(header, answer.text.encode("utf-8"))
         case ParseFailure():
@@ -131,8 +134,10 @@ def _answer(header: Any, text: str, max_chars: int) -> Answer:
     title, missing, headings, starts = header["title"], header["missing"], header["headings"], header["page_starts"]
     size = len(text)
     believable = (
-        size <= max_chars and "\0" not in text
-        and (title is None or _is_line(title)) and (missing is None or _is_line(missing))
+        size <= max_chars
+        and "\0" not in text
+        and (title is None or _is_line(title))
+        and (missing is None or _is_line(missing))
         and type(header["is_markdown"]) is bool
         and _ascends(starts, size)
         and (headings is None or all(_is_heading(item, size) for item in headings))

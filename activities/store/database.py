@@ -42,7 +42,7 @@ class Store:
             connection_class=psycopg.Connection,
             kwargs=CONNECTION,
             configure=_configure,
-            check=ConnectionPool.check_connection,     # a restarted server costs a reconnect, not an error
+            check=ConnectionPool.check_connection,  # a restarted server costs a reconnect, not an error
             min_size=1,
             max_size=max_size,
             timeout=CONNECT_TIMEOUT_S,
@@ -50,7 +50,7 @@ class Store:
         )
         try:
             with translated():
-                with connect(dsn) as first:            # its error says why; the pool's only says "timeout"
+                with connect(dsn) as first:  # its error says why; the pool's only says "timeout"
                     _configure(first)
                 pool.open(wait=True, timeout=CONNECT_TIMEOUT_S)
         except BaseException:
@@ -89,7 +89,7 @@ def _configure(connection: psycopg.Connection) -> None:
     connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
     try:
         register_vector(connection)
-    except psycopg.ProgrammingError as error:          # it looks the type up, and does not find it
+    except psycopg.ProgrammingError as error:  # it looks the type up, and does not find it
         raise StoreError(NOT_MIGRATED) from error
 
 
@@ -97,7 +97,7 @@ def connect(dsn: str) -> psycopg.Connection:
     """One connection of its own, which may be to an empty database: for migrating and for checks."""
     try:
         connection = psycopg.connect(dsn, **CONNECTION)
-    except psycopg.ProgrammingError as error:          # its message repeats the string, password and all
+    except psycopg.ProgrammingError as error:  # its message repeats the string, password and all
         raise ValidationError(
             "The database URL is not one Postgres understands: write postgresql://user:password@host:port/database."
         ) from error
@@ -115,7 +115,9 @@ def translated() -> Iterator[None]:
             "and whether its max_connections is enough for all workers."
         ) from error
     except psycopg.errors.DiskFull as error:
-        raise StoreUnavailable("Postgres has no room left on its disk: free some space, then run this again.") from error
+        raise StoreUnavailable(
+            "Postgres has no room left on its disk: free some space, then run this again."
+        ) from error
     except (psycopg.OperationalError, psycopg.InterfaceError) as error:
         raise StoreUnavailable(_away(error)) from error
     except psycopg.errors.UniqueViolation as error:
@@ -133,7 +135,7 @@ def translated() -> Iterator[None]:
 
 
 def _away(error: psycopg.Error) -> str:
-    if error.sqlstate is not None:                     # the server spoke, so the connection stood
+    if error.sqlstate is not None:  # the server spoke, so the connection stood
         return f"Postgres broke off ({type(error).__name__}, {error.sqlstate}): the same step may be run again."
     if isinstance(error, psycopg.errors.ConnectionTimeout):
         return f"Postgres did not answer within {CONNECT_TIMEOUT_S} s: see whether it is up and reachable."

@@ -9,16 +9,16 @@ FAILED_STATES: Final = frozenset({"no_text", "encrypted", "too_large", "unsuppor
 
 
 class Outcome(StrEnum):
-    PUBLISHED = "published"    # readers see the staged revision from now on
-    UNCHANGED = "unchanged"    # readers see it already
-    FAILED = "failed"          # it could not be read; an older text stays readable, marked stale
-    OWNED = "owned"            # its id belongs to another connector or to a host
-    FENCED = "fenced"          # deleted since it was read: the deletion wins
-    STALE = "stale"            # a newer reading was published meanwhile
-    LOST = "lost"              # believed unchanged, but readers do not see it: it is read again next time
-    GRANTED = "granted"        # only its grants are renewed
+    PUBLISHED = "published"  # readers see the staged revision from now on
+    UNCHANGED = "unchanged"  # readers see it already
+    FAILED = "failed"  # it could not be read; an older text stays readable, marked stale
+    OWNED = "owned"  # its id belongs to another connector or to a host
+    FENCED = "fenced"  # deleted since it was read: the deletion wins
+    STALE = "stale"  # a newer reading was published meanwhile
+    LOST = "lost"  # believed unchanged, but readers do not see it: it is read again next time
+    GRANTED = "granted"  # only its grants are renewed
     DELETED = "deleted"
-    ABSENT = "absent"          # there is nothing to delete or to grant
+    ABSENT = "absent"  # there is nothing to delete or to grant
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,24 +26,24 @@ class Candidate:
     """One document of a page, and what the store holds of its source."""
 
     ord: int
-    kind: str                  # upsert, grants or delete
+    kind: str  # upsert, grants or delete
     source_id: str
-    rev_id: int | None         # the staged revision, if reading it gave one
-    source_pk: int | None      # None: the id was never heard of
-    owner: int | None          # connector that holds the source
+    rev_id: int | None  # the staged revision, if reading it gave one
+    source_pk: int | None  # None: the id was never heard of
+    owner: int | None  # connector that holds the source
     owner_name: str | None
-    fence_gen: int | None      # generation of its last deletion, 0: never deleted
-    base_gen: int | None       # the scope's head before the staged content was read
-    source_seq: int | None     # order of that reading among all readings of the source
-    seen_seq: int | None       # the same of the text readers see now; None: they see none
-    is_known: bool             # it has a status
-    is_read: bool              # nothing is left to do for it but publishing
-    state: str | None          # what reading it gave
+    fence_gen: int | None  # generation of its last deletion, 0: never deleted
+    base_gen: int | None  # the scope's head before the staged content was read
+    source_seq: int | None  # order of that reading among all readings of the source
+    seen_seq: int | None  # the same of the text readers see now; None: they see none
+    is_known: bool  # it has a status
+    is_read: bool  # nothing is left to do for it but publishing
+    state: str | None  # what reading it gave
     reason: str | None
     is_unchanged: bool
-    wanted: Mapping[str, Any] | None   # the names it is to be granted to; None: leave its grants as they are
-    held: Sequence[int] | None         # the grantees it has, in order
-    is_expiring: bool                  # some of its grants end by themselves
+    wanted: Mapping[str, Any] | None  # the names it is to be granted to; None: leave its grants as they are
+    held: Sequence[int] | None  # the grantees it has, in order
+    is_expiring: bool  # some of its grants end by themselves
 
     def is_foreign(self, connector_id: int) -> bool:
         """Somebody else's. A text that readers see and no connector owns is a host's."""

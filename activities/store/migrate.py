@@ -117,7 +117,7 @@ def _ensure_extension(connection: psycopg.Connection, schema: str) -> None:
     if row is None:
         try:
             connection.execute(named["create_extension"], {})
-        except psycopg.errors.UniqueViolation:         # another schema's migration made it at this moment
+        except psycopg.errors.UniqueViolation:  # another schema's migration made it at this moment
             pass
         except psycopg.errors.InsufficientPrivilege as error:
             raise StoreError(
@@ -169,7 +169,7 @@ def _ensure_reader(connection: psycopg.Connection, schema: str, *, anew: bool) -
         try:
             connection.execute(named["create_reader"], {})
         except (psycopg.errors.DuplicateObject, psycopg.errors.UniqueViolation):
-            pass                                       # roles are the server's: another database's migration made it
+            pass  # roles are the server's: another database's migration made it
     if anew or not is_granted:
         connection.execute(named["grant_usage"], {})
         connection.execute(named["grant_select"], {})

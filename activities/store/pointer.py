@@ -16,9 +16,9 @@ class Pointer:
 
     scope_id: int
     build_id: int
-    head_gen: int              # last generation taken
-    live_gen: int              # what readers see
-    build_head: int            # last generation that changed the build
+    head_gen: int  # last generation taken
+    live_gen: int  # what readers see
+    build_head: int  # last generation that changed the build
 
     @property
     def is_rolled_back(self) -> bool:

@@ -41,9 +41,7 @@ class _Page:
     is_leased: bool
 
 
-def publish_page(
-    store: Store, page_id: int, *, fence: int, sql: Mapping[str, bytes] | None = None
-) -> PublishedPage:
+def publish_page(store: Store, page_id: int, *, fence: int, sql: Mapping[str, bytes] | None = None) -> PublishedPage:
     """What publishing the page did. A repeat changes nothing and returns the same.
 
     Raises `StaleFence` when the lease `fence` was given to another run meanwhile, `PageConflict` when the page is not
@@ -56,7 +54,7 @@ def publish_page(
         connection.execute(sql["ensure_grantees"], key)
         named = connection.execute(sql["grantees"], key)
         unfinished = connection.execute(sql["unfinished"], key)
-        pipeline.sync()                                # commits the grantees, and waits for nothing
+        pipeline.sync()  # commits the grantees, and waits for nothing
         with connection.transaction():
             connection.execute(sql["plan_once"], {})
             locked = connection.execute(sql["lock_scope"], key)
@@ -154,9 +152,7 @@ class _Publication:
             self._run("own_sources", rev_ids=rev_ids, connector_id=self.connector_id)
         if deleted:
             end_sources(self.connection, self.schema, _pks(deleted), gen)
-        move_pointer(
-            self.connection, self.schema, self.pointer, gen, published=len(published), deleted=len(deleted)
-        )
+        move_pointer(self.connection, self.schema, self.pointer, gen, published=len(published), deleted=len(deleted))
         return gen
 
     def _write_grants(self, regranted: Mapping[int, Sequence[int]]) -> None:

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from headwater.errors import ValidationError
 
 ROLE_SUFFIX = "_reader"
-NAME_BYTES = 63                                        # Postgres cuts longer names off silently
+NAME_BYTES = 63  # Postgres cuts longer names off silently
 
 _HEADING = re.compile(r"^-- ([a-z][a-z0-9_]*) --\s*$", re.MULTILINE)
 
@@ -51,4 +51,6 @@ def queries(schema: str, name: str) -> Mapping[str, bytes]:
     parts = _HEADING.split(text)[1:]
     blocks = dict(zip(parts[::2], parts[1::2], strict=True))
     # A percent sign in the schema's name must not look like a placeholder.
-    return MappingProxyType({block: fill(body, schema.replace("%", "%%")).strip().encode() for block, body in blocks.items()})
+    return MappingProxyType(
+        {block: fill(body, schema.replace("%", "%%")).strip().encode() for block, body in blocks.items()}
+    )

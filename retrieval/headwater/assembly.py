@@ -66,7 +66,7 @@ class _Room:
         encoded = beginning.encode()
         if len(encoded) <= self.utf8_bytes:
             return beginning
-        return encoded[: max(0, self.utf8_bytes)].decode(errors="ignore")       # ignores the half character at the end
+        return encoded[: max(0, self.utf8_bytes)].decode(errors="ignore")  # ignores the half character at the end
 
 
 # The values come from our own types and were checked when they were read: validating each again would cost more than
@@ -111,7 +111,7 @@ def _citation(candidate: Candidate, text: str, provenance: Provenance) -> Citati
         uri=candidate.uri,
         locator=candidate.locator,
         start=candidate.start,
-        end=candidate.start + len(text),            # of what is shown: a shortened passage ends earlier
+        end=candidate.start + len(text),  # of what is shown: a shortened passage ends earlier
         revision=candidate.revision,
         provenance=provenance,
         trust=TRUST,

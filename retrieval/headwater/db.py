@@ -15,9 +15,9 @@ from psycopg_pool import AsyncConnectionPool, ConnectionPool, PoolClosed, PoolTi
 from headwater.errors import StoreError, ValidationError
 
 POOL_SIZE: Final = 4
-WAIT_S: Final = 10                          # for the server to answer, and for a connection to come free
-GLANCE_S: Final = 1.0                       # after this long without a connection, ask the server itself why
-SCHEMA_BYTES: Final = 56                    # leaves room for "_reader" within the 63 that Postgres keeps of a name
+WAIT_S: Final = 10  # for the server to answer, and for a connection to come free
+GLANCE_S: Final = 1.0  # after this long without a connection, ask the server itself why
+SCHEMA_BYTES: Final = 56  # leaves room for "_reader" within the 63 that Postgres keeps of a name
 
 _HEADING = re.compile(r"^-- ([a-z_]+) --\n", re.MULTILINE)
 _COMMENT = re.compile(r"^--.*\n", re.MULTILINE)
@@ -46,7 +46,9 @@ def _blocks() -> Mapping[str, str]:
     # Without comments and indents the longest statement stays below the 4,096 bytes up to which psycopg remembers its
     # placeholders; beyond, it would look for them in every call.
     lines = (_COMMENT.sub("", part) for part in parts[1::2])
-    return MappingProxyType(dict(zip(parts[::2], (" ".join(block.split()).rstrip(";") for block in lines), strict=True)))
+    return MappingProxyType(
+        dict(zip(parts[::2], (" ".join(block.split()).rstrip(";") for block in lines), strict=True))
+    )
 
 
 def check_schema(schema: str) -> str:
@@ -129,7 +131,7 @@ def _sentence(error: psycopg.Error, schema: str) -> str:
             return f"Schema {schema!r} of this database is not one of this release: run `headwater migrate` first."
         case errors.InsufficientPrivilege():
             return f"This database login may not read schema {schema!r}: grant it the role {schema + '_reader'!r}."
-        case psycopg.ProgrammingError() if error.sqlstate is None:      # its message repeats the string, password and all
+        case psycopg.ProgrammingError() if error.sqlstate is None:  # its message repeats the string, password and all
             return "dsn is not one Postgres understands: write postgresql://user:password@host:port/database."
         case _:
             return f"Postgres gave no answer ({reason(error)}): see whether it is up and reachable, then ask again."

@@ -1,14 +1,14 @@
 """What can go wrong, split by what matters to a caller: can waiting help, and whose move is it.
 
-    HeadwaterError                    .code, and one sentence that says what to do
-    ├── TransientError                the same call may work later: timeouts, a store that is away, throttling
-    ├── PermanentError                it will not: unsupported format, revoked credential, corrupt file
-    ├── ValidationError (ValueError)  an argument is malformed
-    ├── LimitError (ValueError)       an argument is above its cap: caps are errors, never clamps
-    ├── ScopeError (ValueError)       another tenant, or a scope that was not asked for
-    ├── AccessError (PermissionError) a grant is missing
-    ├── EmbedderMismatch              vectors of different spaces would be compared
-    └── StoreError                    Postgres refused, is away, or holds something malformed
+HeadwaterError                    .code, and one sentence that says what to do
+├── TransientError                the same call may work later: timeouts, a store that is away, throttling
+├── PermanentError                it will not: unsupported format, revoked credential, corrupt file
+├── ValidationError (ValueError)  an argument is malformed
+├── LimitError (ValueError)       an argument is above its cap: caps are errors, never clamps
+├── ScopeError (ValueError)       another tenant, or a scope that was not asked for
+├── AccessError (PermissionError) a grant is missing
+├── EmbedderMismatch              vectors of different spaces would be compared
+└── StoreError                    Postgres refused, is away, or holds something malformed
 """
 
 from typing import ClassVar

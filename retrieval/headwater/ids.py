@@ -11,7 +11,7 @@ from headwater.errors import ValidationError
 SCOPE_PART: Final = re.compile(r"[A-Za-z0-9._@~-]{1,64}\Z")
 SOURCE_ID: Final = re.compile(r"[A-Za-z0-9._~:/@!$&'()*+,;=%-]{1,256}\Z")
 SOURCE_ID_MAX: Final = 256
-UNSTORABLE: Final = re.compile("[\x00\ud800-\udfff]")        # NUL and lone surrogates: Postgres holds neither
+UNSTORABLE: Final = re.compile("[\x00\ud800-\udfff]")  # NUL and lone surrogates: Postgres holds neither
 
 
 def check_scope_part(value: str, field: str) -> str:

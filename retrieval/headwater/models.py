@@ -30,7 +30,7 @@ class Argument(Frozen):
 
 
 def _one_sentence(model: str, error: pydantic.ValidationError) -> HeadwaterError:
-    first = error.errors(include_url=False, include_input=False)[0]      # the value stays out: it may be a secret
+    first = error.errors(include_url=False, include_input=False)[0]  # the value stays out: it may be a secret
     raised = first.get("ctx", {}).get("error")
     if isinstance(raised, HeadwaterError):
         return raised

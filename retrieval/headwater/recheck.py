@@ -64,9 +64,7 @@ class Audit:
         """Sources that the store kept back by itself. What the recheck says of one of them counts instead."""
         self._denied = {source_id: self._denial(source_id, hits=0) for source_id in source_ids}
 
-    def disclose(
-        self, candidates: Sequence[Candidate], verdicts: Sequence[Verdict] | psycopg.Error
-    ) -> list[Candidate]:
+    def disclose(self, candidates: Sequence[Candidate], verdicts: Sequence[Verdict] | psycopg.Error) -> list[Candidate]:
         """The candidates that may be shown. Without verdicts, none: every source they come from is withheld."""
         hits = Counter(candidate.source_id for candidate in candidates)
         for source_id in hits:

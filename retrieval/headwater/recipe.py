@@ -33,7 +33,9 @@ def recipe(question: Question, space: Space, vector: str, *, schema: str, audit:
     """Yields each statement, and wants its rows or the psycopg error it met."""
     who = asker(question)
     searched = {**who, "identity": space.embedder_identity, "vector": vector}
-    found = read_rows((yield Statement(search_statement(schema, space, question.candidates), searched)), question, space)
+    found = read_rows(
+        (yield Statement(search_statement(schema, space, question.candidates), searched)), question, space
+    )
     if audit.is_heard:
         audit.kept_back(source_id for (source_id,) in (yield Statement(denied_statement(schema), who)))
     shown = found.candidates

@@ -112,7 +112,7 @@ class Retriever(_Asker):
                 try:
                     rows = connection.execute(statement.sql, statement.parameters).fetchall()
                 except psycopg.Error as error:
-                    if db.is_lost(error):            # not a failed check: a host would see its documents vanish
+                    if db.is_lost(error):  # not a failed check: a host would see its documents vanish
                         raise
                     steps.fail(error)
                 else:
@@ -225,7 +225,7 @@ class AsyncRetriever(_Asker):
         await self._pool.close()
 
     async def _open(self) -> None:
-        if not self._is_opened:                          # a pool that was closed stays so
+        if not self._is_opened:  # a pool that was closed stays so
             await self._pool.open()
             self._is_opened = True
 

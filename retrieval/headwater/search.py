@@ -89,7 +89,7 @@ class Row:
     generation: int
     embedder_identity: str
     dimensions: int
-    rev_id: int | None                      # None: the corpus is there, and holds nothing for this reader
+    rev_id: int | None  # None: the corpus is there, and holds nothing for this reader
     chunk_no: int
     distance: float
     tenant_id: str
@@ -216,7 +216,7 @@ def _candidate(row: Row, rev_id: int) -> Candidate:
         title=row.title,
         uri=row.uri,
         locator=_locator(row.chunk_metadata),
-        metadata={**row.chunk_metadata, **row.document_metadata},     # what the origin said of a document wins
+        metadata={**row.chunk_metadata, **row.document_metadata},  # what the origin said of a document wins
         start=row.start,
         end=row.end,
         text=row.text,

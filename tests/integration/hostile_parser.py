@@ -41,7 +41,7 @@ def parse(name: str, data: bytes, media_type: str | None, max_chars: int) -> Ext
             sys.stdin.read()
         case "killed":
             os.kill(os.getpid(), signal.SIGKILL)
-        case "killed once":                 # as by the kernel, for what another document left behind
+        case "killed once":  # as by the kernel, for what another document left behind
             if _served > 1:
                 os.kill(os.getpid(), signal.SIGKILL)
         case "memory once":

@@ -56,7 +56,9 @@ def source_row(store: Store, source_id: str) -> dict[str, Any]:
 def statuses(store: Store, corpus: Corpus) -> dict[str, tuple[str, str, str | None]]:
     """State, freshness and reason of each source that has a status."""
     names = {row["source_pk"]: row["source_id"] for row in table(store, "source")}
-    return {names[row["source_pk"]]: (row["state"], row["freshness"], row["reason"]) for row in table(store, "ingestion")}
+    return {
+        names[row["source_pk"]]: (row["state"], row["freshness"], row["reason"]) for row in table(store, "ingestion")
+    }
 
 
 def outcomes(store: Store, page_id: int) -> list[str | None]:

@@ -40,9 +40,9 @@ class Document:
 
     source_id: str
     texts: Sequence[str] = ("some text",)
-    seq: int | None = None                     # None: read after all readings before
-    base_gen: int | None = None                # None: the scope's head now
-    grants: GrantSet | None = None             # None: leave them as they are
+    seq: int | None = None  # None: read after all readings before
+    base_gen: int | None = None  # None: the scope's head now
+    grants: GrantSet | None = None  # None: leave them as they are
     title: str | None = None
     uri: str | None = None
     metadata: dict[str, Any] = field(default_factory=dict)
@@ -50,9 +50,9 @@ class Document:
     chunk_metadata: Sequence[dict[str, Any]] | None = None
     lineage: Sequence[str] = ()
     sensitivity: int = 1
-    vectors: NDArray[np.float32] | None = None # None: of the hash embedder
-    missing_chunks: int = 0                    # this many of the last are not embedded yet
-    state: str | None = None                   # None: indexed, or empty without texts
+    vectors: NDArray[np.float32] | None = None  # None: of the hash embedder
+    missing_chunks: int = 0  # this many of the last are not embedded yet
+    state: str | None = None  # None: indexed, or empty without texts
     reason: str | None = None
     version: str | None = "v1"
     is_read: bool = True

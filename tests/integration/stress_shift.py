@@ -17,9 +17,9 @@ from headwater.errors import HeadwaterError
 from tests.integration.seen import SEEN, of_schema
 from tests.integration.staging_factory import Corpus, Document, Noted, deleted, granted, publish, stage
 
-ALWAYS = [f"always-{number:02d}" for number in range(16)]      # replaced, never deleted
-COMING = [f"coming-{number}" for number in range(4)]           # deleted and added again
-BATCH = [f"batch-{number}" for number in range(4)]             # replaced together or not at all
+ALWAYS = [f"always-{number:02d}" for number in range(16)]  # replaced, never deleted
+COMING = [f"coming-{number}" for number in range(4)]  # deleted and added again
+BATCH = [f"batch-{number}" for number in range(4)]  # replaced together or not at all
 MAX_CHUNKS = 8
 
 
@@ -27,9 +27,9 @@ MAX_CHUNKS = 8
 class Shift:
     dsn: str
     corpus: Corpus
-    until: float                           # seconds since the epoch, the same for all
+    until: float  # seconds since the epoch, the same for all
     seed: int
-    has_lock: bool = True                  # False: the negative control
+    has_lock: bool = True  # False: the negative control
 
 
 def first_page(store: Store, corpus: Corpus) -> None:
@@ -57,7 +57,7 @@ class _Writer:
     done: Counter[str]
 
     def act(self) -> None:
-        if not self.shift.has_lock:        # few sources, so that two writers often meet
+        if not self.shift.has_lock:  # few sources, so that two writers often meet
             return self._publish("replaced", _document(self.chance.choice(ALWAYS[:3]), self._tag(), 3))
         actions = (self._replace, self._replace_batch, self._delete, self._add_again, self._roll_back, self._grant)
         self.chance.choices(actions, weights=(60, 14, 7, 8, 4, 7))[0]()
@@ -90,7 +90,9 @@ class _Writer:
 
     def _grant(self) -> None:
         names = self.chance.sample(("alice", "bob", "carol"), 2)
-        publish(self.store, self.shift.corpus, granted(self.chance.choice(ALWAYS), GrantSet(principal_ids=tuple(names))))
+        publish(
+            self.store, self.shift.corpus, granted(self.chance.choice(ALWAYS), GrantSet(principal_ids=tuple(names)))
+        )
         self.done["granted"] += 1
 
     def _publish(self, what: str, *lines: Document | Noted) -> None:

@@ -27,12 +27,12 @@ INDEXED: Final = {
     "sf__pdflatex-forms.pdf": "Name Check Submit",
     "sf__google-doc-document.pdf": "Beautiful is better than ugly. Explicit is better than implicit.",
     "sf__multicolumn.pdf": "This is a sample document with two columns filled with Lorem Ipsum",
-    "pp__crazyones.pdf": "The misfits. The rebels. The troublemakers.",       # set with the ligature ﬁ
+    "pp__crazyones.pdf": "The misfits. The rebels. The troublemakers.",  # set with the ligature ﬁ
     "pp__multilang.pdf": "Chinese (traditional): 你好世界",
-    "pp__r6-empty-password.pdf": "pdf encryption test",                         # opens with an empty password
+    "pp__r6-empty-password.pdf": "pdf encryption test",  # opens with an empty password
     "pp__r6-owner-password.pdf": "pdf encryption test",
     "pp__toy.pdf": "Single quote operator",
-    "pp__Seige_of_Vicksburg_Sample_OCR.pdf": "THE SIEGE OF VICKSBURG.",         # a scan with a text layer
+    "pp__Seige_of_Vicksburg_Sample_OCR.pdf": "THE SIEGE OF VICKSBURG.",  # a scan with a text layer
     "js__90ms_rksj_h_sample.pdf": "Hello ASCII 日本語テスト",
     "js__french_diacritics.pdf": "à À â Â ä Ä ç Ç é É è È",
     "js__german-umlaut-r.pdf": "ö„üä“Äß",
@@ -48,7 +48,7 @@ INDEXED: Final = {
     "tk__testHTML.html": "Test Indexation Html Indexation du fichier",
     "tk__testHTML_utf8.html": "Content with UTF-8 chars åäö",
     "tk__testHTML_charset_utf16le.html": "This is a sample text",
-    "tk__testArabicMisleadingCharset.html": "في قرية من القرى",               # declares UTF-8 and is Windows-1256
+    "tk__testArabicMisleadingCharset.html": "في قرية من القرى",  # declares UTF-8 and is Windows-1256
     "tk__testHTMLBadScript.html": "This is a test.",
     "tk__testHTML_script_in_body.html": "This is a test.",
     "tk__boilerplate.html": "This is the real meat of the page,",
@@ -63,40 +63,71 @@ PARTIAL: Final = {
 }
 FAILED: Final = {
     "no_text": (
-        "sf__imagemagick-CCITTFaxDecode.pdf", "tk__testOCR.pdf",                # scans
-        "js__empty.pdf", "js__empty_protected.pdf", "js__GHOSTSCRIPT-698804-1-fuzzed.pdf",
-        "js__noembed-eucjp.pdf", "pm__jo.pdf",      # Japanese in fonts that name no characters: noise is not indexed
+        "sf__imagemagick-CCITTFaxDecode.pdf",
+        "tk__testOCR.pdf",  # scans
+        "js__empty.pdf",
+        "js__empty_protected.pdf",
+        "js__GHOSTSCRIPT-698804-1-fuzzed.pdf",
+        "js__noembed-eucjp.pdf",
+        "pm__jo.pdf",  # Japanese in fonts that name no characters: noise is not indexed
     ),
     "encrypted": (
-        "pp__r2-user-password.pdf", "js__pr6531_1.pdf", "tk__testUnicodePassword.pdf", "pm__aes-256-r6.pdf",
+        "pp__r2-user-password.pdf",
+        "js__pr6531_1.pdf",
+        "tk__testUnicodePassword.pdf",
+        "pm__aes-256-r6.pdf",
     ),
     "failed": (
-        "js__Pages-tree-refs.pdf", "js__REDHAT-1531897-0.pdf", "js__PDFBOX-4352-0.pdf", "js__poppler-395-0-fuzzed.pdf",
-        "js__poppler-742-0-fuzzed.pdf", "js__poppler-937-0-fuzzed.pdf",
-        "js__bomb_giant.pdf",                       # its page description itself is a JBIG2 bomb: not unpacked
+        "js__Pages-tree-refs.pdf",
+        "js__REDHAT-1531897-0.pdf",
+        "js__PDFBOX-4352-0.pdf",
+        "js__poppler-395-0-fuzzed.pdf",
+        "js__poppler-742-0-fuzzed.pdf",
+        "js__poppler-937-0-fuzzed.pdf",
+        "js__bomb_giant.pdf",  # its page description itself is a JBIG2 bomb: not unpacked
     ),
     "unsupported": (
-        "tk__testWORD.docx", "tk__footnotes.docx", "tk__testComment.docx", "tk__testWORD_text_box.docx",
-        "tk__testWORD_truncated.docx", "tk__testWORD_phonetic.docx", "tk__testOCR.docx", "md__test.docx", "dx__test.docx",
-        "tk__testPPT.pptx", "tk__testPPT_various.pptx", "tk__testPPT_protected_passtika.pptx", "md__test.pptx",
-        "tk__testEXCEL.xlsx", "tk__testEXCEL-formats.xlsx", "tk__testEXCEL_protected_passtika.xlsx", "md__test.xlsx",
-        "tk__testRTFJapanese.rtf", "tk__testEPUB.epub", "tk__testRFC822_multipart_attachments.eml",
+        "tk__testWORD.docx",
+        "tk__footnotes.docx",
+        "tk__testComment.docx",
+        "tk__testWORD_text_box.docx",
+        "tk__testWORD_truncated.docx",
+        "tk__testWORD_phonetic.docx",
+        "tk__testOCR.docx",
+        "md__test.docx",
+        "dx__test.docx",
+        "tk__testPPT.pptx",
+        "tk__testPPT_various.pptx",
+        "tk__testPPT_protected_passtika.pptx",
+        "md__test.pptx",
+        "tk__testEXCEL.xlsx",
+        "tk__testEXCEL-formats.xlsx",
+        "tk__testEXCEL_protected_passtika.xlsx",
+        "md__test.xlsx",
+        "tk__testRTFJapanese.rtf",
+        "tk__testEPUB.epub",
+        "tk__testRFC822_multipart_attachments.eml",
     ),
 }
 FAILURES: Final = {name: state for state, names in FAILED.items() for name in names}
 # Offsets at which pages begin, told by the words that stand there.
 PAGES: Final = {
-    "sf__pdflatex-4-pages.pdf": 4, "sf__multicolumn.pdf": 3, "pp__Seige_of_Vicksburg_Sample_OCR.pdf": 6,
-    "md__SPARSE-2024-INV-1234_borderless_table.pdf": 2, "pp__crazyones.pdf": 1,
+    "sf__pdflatex-4-pages.pdf": 4,
+    "sf__multicolumn.pdf": 3,
+    "pp__Seige_of_Vicksburg_Sample_OCR.pdf": 6,
+    "md__SPARSE-2024-INV-1234_borderless_table.pdf": 2,
+    "pp__crazyones.pdf": 1,
 }
 TITLES: Final = {
     "tk__testHTML_utf8.html": "Title : Tilte with UTF-8 chars öäå",
     "tk__testArabicMisleadingCharset.html": "Test Arabic",
     "sf__google-doc-document.pdf": "PDF Example Document",
-    "md__SPARSE-2024-INV-1234_borderless_table.pdf": None,                     # "(anonymous)" is no title
+    "md__SPARSE-2024-INV-1234_borderless_table.pdf": None,  # "(anonymous)" is no title
 }
 
-pytestmark = pytest.mark.skipif(not DOCUMENTS.is_dir(), reason=f"no test documents in {DOCUMENTS} (HEADWATER_TEST_DATA)")
+pytestmark = pytest.mark.skipif(
+    not DOCUMENTS.is_dir(), reason=f"no test documents in {DOCUMENTS} (HEADWATER_TEST_DATA)"
+)
 
 
 @pytest.fixture(scope="module")

@@ -69,7 +69,9 @@ def test_two_processes_at_once_apply_every_file_once(empty: str) -> None:
         assert sorted(pool.map(run, range(3)), key=len) == [[], [], NAMES]
 
 
-@pytest.mark.parametrize("schema", [HOSTILE, "public", "CamelCase", "x" * 56], ids=["hostile", "public", "camel", "long"])
+@pytest.mark.parametrize(
+    "schema", [HOSTILE, "public", "CamelCase", "x" * 56], ids=["hostile", "public", "camel", "long"]
+)
 def test_any_schema_name_works(empty: str, schema: str) -> None:
     assert migrate(empty, schema) == NAMES
     assert migrate(empty) == NAMES, "schemas of one database are independent"
@@ -225,7 +227,9 @@ def test_a_pgvector_out_of_sight_is_named(empty: str) -> None:
 def test_a_database_of_another_encoding_is_refused(postgres: str) -> None:
     name = sql.Identifier(f"latin_{next(_numbers)}")
     with psycopg.connect(postgres, autocommit=True) as admin:
-        made = "CREATE DATABASE {} ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' LOCALE_PROVIDER libc TEMPLATE template0"
+        made = (
+            "CREATE DATABASE {} ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' LOCALE_PROVIDER libc TEMPLATE template0"
+        )
         admin.execute(sql.SQL(made).format(name))
         try:
             with pytest.raises(StoreError, match="encoded in LATIN1"):

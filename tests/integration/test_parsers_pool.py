@@ -170,7 +170,10 @@ def test_closing_kills_what_runs_and_blames_no_document() -> None:
 
 
 def test_a_pool_that_cannot_start_says_so_and_blames_no_document() -> None:
-    with ParserPool(1, parse="tests.unit.no_such_module:parse") as pool, pytest.raises(TransientError, match="could not start"):
+    with (
+        ParserPool(1, parse="tests.unit.no_such_module:parse") as pool,
+        pytest.raises(TransientError, match="could not start"),
+    ):
         pool.parse("", b"", None, CHARS)
 
 

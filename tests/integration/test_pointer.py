@@ -91,7 +91,7 @@ def test_a_text_that_was_newer_before_the_rollback_can_be_published_again(store:
 def test_a_page_that_publishes_nothing_does_not_end_the_rollback(store: Store, three: Corpus) -> None:
     rollback_to(store, scope_id(three), 1)
     result = publish(store, three, unchanged("b"), unchanged("c"), failed("x"))
-    assert (result.generation, result.skipped) == (1, 1)       # c is not shown, so it is not unchanged
+    assert (result.generation, result.skipped) == (1, 1)  # c is not shown, so it is not unchanged
     assert seen(store, three) == {"a": ["a1"], "b": ["b1"]}
 
 

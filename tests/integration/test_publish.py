@@ -41,7 +41,9 @@ def test_repeating_a_publication_changes_nothing_and_returns_the_same(store: Sto
     publish(store, corpus, Document("b", ["old"]))
     page = stage(store, corpus, Document("a", ["one"], grants=EVERYONE), failed("c"), deleted("b"))
     first = publish_page(store, page, fence=corpus.fence)
-    before = {name: table(store, name) for name in ("span", "source", "ingestion", "scope", "pointer_log", "membership")}
+    before = {
+        name: table(store, name) for name in ("span", "source", "ingestion", "scope", "pointer_log", "membership")
+    }
     assert publish_page(store, page, fence=corpus.fence) == first
     assert {name: table(store, name) for name in before} == before
 

@@ -34,7 +34,11 @@ def test_a_publication_that_is_cut_off_leaves_nothing(store: Store, corpus: Corp
         publish_page(store, page, fence=corpus.fence, sql=named)
     assert {name: table(store, name) for name in before} == before
     assert publish_page(store, page, fence=corpus.fence) == PublishedPage(
-        upserted=1, deleted=1, failed=1, generation=2, failures=[SyncFailure(source_id="c", state="failed", reason="it is broken")]
+        upserted=1,
+        deleted=1,
+        failed=1,
+        generation=2,
+        failures=[SyncFailure(source_id="c", state="failed", reason="it is broken")],
     )
     assert seen(store, corpus, "bob") == {"a": ["new"]}
 

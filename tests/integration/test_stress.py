@@ -26,7 +26,14 @@ def processes() -> Iterator[ProcessPoolExecutor]:
 
 
 def run(
-    processes: ProcessPoolExecutor, dsn: str, corpus: Corpus, *, seconds: float, writers: int, readers: int, has_lock: bool
+    processes: ProcessPoolExecutor,
+    dsn: str,
+    corpus: Corpus,
+    *,
+    seconds: float,
+    writers: int,
+    readers: int,
+    has_lock: bool,
 ) -> tuple[Counter[str], Counter[str]]:
     until = time.time() + STARTING_S + seconds
     shifts = [Shift(dsn, corpus, until, seed, has_lock) for seed in range(writers + readers)]

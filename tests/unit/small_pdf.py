@@ -22,7 +22,8 @@ def make_pdf(
     """A PDF of pages with these contents. ``stream_keys`` names filters, ``resources`` more resources of each page."""
     bodies = [
         b"<</Type/Catalog/Pages 2 0 R>>",
-        b"<</Type/Pages/Count %d/Kids[%s]>>" % (len(pages), b" ".join(b"%d 0 R" % (5 + 2 * n) for n in range(len(pages)))),
+        b"<</Type/Pages/Count %d/Kids[%s]>>"
+        % (len(pages), b" ".join(b"%d 0 R" % (5 + 2 * n) for n in range(len(pages)))),
         font,
         b"<<%s>>" % info,
     ]

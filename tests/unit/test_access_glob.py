@@ -141,4 +141,4 @@ def test_a_file_name_cannot_make_it_slow(glob: str, path: str) -> None:
     pattern = compile_glob(glob)
     started = time.process_time()
     assert pattern.fullmatch(path) is None
-    assert time.process_time() - started < 0.5      # with backtracking: minutes to centuries
+    assert time.process_time() - started < 0.5  # with backtracking: minutes to centuries

@@ -178,15 +178,15 @@ def test_a_fault_in_yaml_is_told_with_its_line(tmp_path: Path, text: str, line: 
         ('[[access]]\npath = "a"\ngrants = []\n', 3, "unknown key 'grants'"),
         ('[[access]]\npath = "a"\ngrant = []\n[[access]]\npath = "b"\n"grants" = []\n', 6, "unknown key 'grants'"),
         ('[[access]]\npath = "a"\ngrant = []\n\n[other]\nx = 1\n', 5, "unknown key 'other'"),
-        ('other = 1\n', 1, "unknown key 'other'"),
+        ("other = 1\n", 1, "unknown key 'other'"),
         ('[[access]]\npath = "a"\n', 1, "a rule without grant"),
-        ('[[access]]\npath = 7\ngrant = []\n', 2, "path must be text"),
+        ("[[access]]\npath = 7\ngrant = []\n", 2, "path must be text"),
         ('[[access]]\npath = "a"\ngrant = "everyone"\n', 3, "grant must be a list"),
         ('[[access]]\npath = "a"\ngrant = ["ada"]\n', 3, "must be user:NAME"),
         ('[[access]]\ngrant = []\npath = "hr/"\n', 3, "ends with a slash"),
         ('[access]\npath = "a"\n', 1, "must be [[access]] tables"),
         ('# rules\naccess = [{path = "a", grants = []}]\n', 2, "unknown key 'grants'"),
-        ('[[access]]\npath = \n', 2, "not TOML"),
+        ("[[access]]\npath = \n", 2, "not TOML"),
     ],
 )
 def test_a_fault_in_toml_is_told_with_its_line(tmp_path: Path, text: str, line: int, reason: str) -> None:

@@ -59,11 +59,11 @@ def test_no_more_than_top_k_passages_are_shown() -> None:
 @pytest.mark.parametrize(
     ("size", "shown", "truncated"),
     [
-        (31, ["first", "second"], False),       # all of it
+        (31, ["first", "second"], False),  # all of it
         (30, ["first", "secon"], True),
         (26, ["first", "s"], True),
-        (25, ["first"], True),                  # the prefix fits, and nothing of the passage
-        (17, ["first"], True),                  # not even the prefix
+        (25, ["first"], True),  # the prefix fits, and nothing of the passage
+        (17, ["first"], True),  # not even the prefix
         (14, ["first"], True),
         (13, ["firs"], True),
         (9, [], True),

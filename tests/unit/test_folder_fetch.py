@@ -109,7 +109,7 @@ def test_a_file_is_too_large_from_one_byte_over_the_limit(tmp_path: Path) -> Non
 
 
 def test_a_huge_file_is_refused_by_its_size(tmp_path: Path) -> None:
-    os.truncate(put(tmp_path / "sparse.bin"), 1 << 42)      # four terabytes of nothing: reading them would not end
+    os.truncate(put(tmp_path / "sparse.bin"), 1 << 42)  # four terabytes of nothing: reading them would not end
     with pytest.raises(DocumentTooLarge):
         folder(tmp_path).fetch(change("sparse.bin"), max_bytes=1 << 25)
 

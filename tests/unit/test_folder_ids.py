@@ -27,7 +27,9 @@ SCOPE = Scope.parse("t1/docs/handbook")
 HASH = "0123456789abcdef" * 4
 
 components = st.binary(min_size=1, max_size=255).map(lambda name: re.sub(rb"[/\0]", b"_", name))
-tricky = st.sampled_from([b"%", b"%25", b"~", b"%7E", b"~" + HASH.encode(), b"%7E" + HASH.encode(), b"a#b", b"a b", b"\xff"])
+tricky = st.sampled_from(
+    [b"%", b"%25", b"~", b"%7E", b"~" + HASH.encode(), b"%7E" + HASH.encode(), b"a#b", b"a b", b"\xff"]
+)
 paths = st.lists(components | tricky, min_size=1, max_size=4).map(b"/".join)
 
 
@@ -119,7 +121,12 @@ class TestDefaultConnectorName:
         (tmp_path / "link").symlink_to("docs")
         names = {
             default_connector_name(SCOPE, spelling)
-            for spelling in (f"{tmp_path}/docs", f"{tmp_path}/docs/", f"{tmp_path}/link", os.fsencode(tmp_path / "docs"))
+            for spelling in (
+                f"{tmp_path}/docs",
+                f"{tmp_path}/docs/",
+                f"{tmp_path}/link",
+                os.fsencode(tmp_path / "docs"),
+            )
         }
         assert len(names) == 1
 

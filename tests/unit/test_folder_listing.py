@@ -304,7 +304,7 @@ class TestUnmounted:
         (rest,) = one_pass(tmp_path / "docs", cursor=page.cursor)
         assert rest.done and not rest.changes
         assert [part.path for part in rest.unlisted] == [""]
-        with pytest.raises(SourceUnavailable, match="looks unmounted"):     # and it is not forgotten
+        with pytest.raises(SourceUnavailable, match="looks unmounted"):  # and it is not forgotten
             folder(tmp_path / "docs").list_page(rest.cursor, limit=10)
 
     def with_mounts(self, cursor: str, *mounts: str) -> str:
@@ -356,7 +356,9 @@ class TestUnmounted:
         assert set(mounts) <= set(json.loads(page.cursor)["mounts"])
 
 
-@pytest.mark.parametrize("cursor", ["", "null", "{}", '{"v":2,"root":[1,2]}', '{"v":1,"root":[1,2],"next":"x"}', "a.md"])
+@pytest.mark.parametrize(
+    "cursor", ["", "null", "{}", '{"v":2,"root":[1,2]}', '{"v":1,"root":[1,2],"next":"x"}', "a.md"]
+)
 def test_a_cursor_of_another_kind_is_refused(tmp_path: Path, cursor: str) -> None:
     with pytest.raises(ValidationError, match="cursor"):
         folder(tmp_path).list_page(cursor, limit=1)
@@ -372,5 +374,5 @@ def test_a_connector_goes_on_with_its_own_walk(tmp_path: Path) -> None:
         page = connector.list_page(cursor, limit=1)
         changes += page.changes
         cursor, done = page.cursor, page.done
-        put(tmp_path, "bb.md")      # too late for a walk that has read the folder already
+        put(tmp_path, "bb.md")  # too late for a walk that has read the folder already
     assert [change.path for change in changes] == ["a.md", "b.md", "c.md"]

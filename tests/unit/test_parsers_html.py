@@ -139,11 +139,48 @@ def test_a_hundred_thousand_nested_elements_lose_no_text_and_take_no_time(tag: s
 
 
 MARKUP = st.lists(
-    st.sampled_from([
-        "<p>", "</p>", "<h1>", "</h1>", "<h3>", "</h3>", "<div>", "</div>", "<pre>", "</pre>", "<br>", "<td>", "</table>",
-        "<b>", "</b>", "<script>", "</script>", "<p hidden>", "<title>", "</title>", "<!--", "-->", "\n", " ", "&nbsp;",
-        "&#13;", "&#769;", "e", "x y", "日本", "😀", "<", "&", "\x00", "<textarea>", "</textarea>", "&#x85;", "\u2028",
-    ]),
+    st.sampled_from(
+        [
+            "<p>",
+            "</p>",
+            "<h1>",
+            "</h1>",
+            "<h3>",
+            "</h3>",
+            "<div>",
+            "</div>",
+            "<pre>",
+            "</pre>",
+            "<br>",
+            "<td>",
+            "</table>",
+            "<b>",
+            "</b>",
+            "<script>",
+            "</script>",
+            "<p hidden>",
+            "<title>",
+            "</title>",
+            "<!--",
+            "-->",
+            "\n",
+            " ",
+            "&nbsp;",
+            "&#13;",
+            "&#769;",
+            "e",
+            "x y",
+            "日本",
+            "😀",
+            "<",
+            "&",
+            "\x00",
+            "<textarea>",
+            "</textarea>",
+            "&#x85;",
+            "\u2028",
+        ]
+    ),
     max_size=30,
 ).map("".join)
 

@@ -16,8 +16,11 @@ from activities.parsers.text import parse as parse_text
 from headwater.chunking import atx_headings
 
 BOMS = {
-    "utf-8": codecs.BOM_UTF8, "utf-16-le": codecs.BOM_UTF16_LE, "utf-16-be": codecs.BOM_UTF16_BE,
-    "utf-32-le": codecs.BOM_UTF32_LE, "utf-32-be": codecs.BOM_UTF32_BE,
+    "utf-8": codecs.BOM_UTF8,
+    "utf-16-le": codecs.BOM_UTF16_LE,
+    "utf-16-be": codecs.BOM_UTF16_BE,
+    "utf-32-le": codecs.BOM_UTF32_LE,
+    "utf-32-be": codecs.BOM_UTF32_BE,
 }
 
 
@@ -164,7 +167,9 @@ def test_a_markdown_title_is_the_front_matters_or_the_first_h1(text: str, title:
 
 
 @settings(max_examples=50)
-@given(st.lists(st.sampled_from(["# A", "## B", "```", "~~~", "    # c", "text", "# D #", "", "``` x", "#e"]), max_size=8))
+@given(
+    st.lists(st.sampled_from(["# A", "## B", "```", "~~~", "    # c", "text", "# D #", "", "``` x", "#e"]), max_size=8)
+)
 def test_the_title_is_the_first_h1_that_chunking_sees(lines: list[str]) -> None:
     text = "\n".join(lines)
     first = next((heading.title for heading in atx_headings(text) if heading.level == 1), None)
@@ -174,8 +179,12 @@ def test_the_title_is_the_first_h1_that_chunking_sees(lines: list[str]) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "# x" + " " * 1_000_000 + "y", "# " + "# " * 500_000 + "y", "---\ntitle: x" + " " * 60_000 + "y\n---\n",
-        "---\n" + "title:\n" * 500_000, "`" * 1_000_000, "#\n" * 300_000,
+        "# x" + " " * 1_000_000 + "y",
+        "# " + "# " * 500_000 + "y",
+        "---\ntitle: x" + " " * 60_000 + "y\n---\n",
+        "---\n" + "title:\n" * 500_000,
+        "`" * 1_000_000,
+        "#\n" * 300_000,
     ],
     ids=["spaces", "hashes", "front matter", "no front matter", "ticks", "empty headings"],
 )

@@ -157,7 +157,9 @@ class CorpusRows:
             "INSERT INTO {}.expiring_grant VALUES (%s, %s, %s)", source.source_pk, self.grantee(reader), expires_at
         )
         self.execute(
-            "UPDATE {}.source SET expiring = expiring || %s WHERE source_pk = %s", self.grantee(reader), source.source_pk
+            "UPDATE {}.source SET expiring = expiring || %s WHERE source_pk = %s",
+            self.grantee(reader),
+            source.source_pk,
         )
 
     def delete(self, source: Source, *, gen: int) -> None:
@@ -171,7 +173,9 @@ class CorpusRows:
 
     def label(self, source: Source, sensitivity: str) -> None:
         """The source's own label; that of its revision stays."""
-        self.execute("UPDATE {}.source SET sensitivity = %s WHERE source_pk = %s", LABELS[sensitivity], source.source_pk)
+        self.execute(
+            "UPDATE {}.source SET sensitivity = %s WHERE source_pk = %s", LABELS[sensitivity], source.source_pk
+        )
 
     def point(self, generation: int) -> None:
         """Readers see ``generation`` from now on."""

@@ -44,7 +44,11 @@ def test_forbidden_passages_do_not_crowd_out_the_allowed_one(corpus: CorpusRows,
         (["user:hr"], Authorization(principal_id="bob", tenant_id="t1", group_ids=("hr",)), False),
         (["group:hr", "user:carol"], Authorization(principal_id="carol", tenant_id="t1"), True),
         (["user:everyone"], ALICE, False),
-        (["group:g31"], Authorization(principal_id="bob", tenant_id="t1", group_ids=tuple(f"g{n}" for n in range(32))), True),
+        (
+            ["group:g31"],
+            Authorization(principal_id="bob", tenant_id="t1", group_ids=tuple(f"g{n}" for n in range(32))),
+            True,
+        ),
     ],
 )
 def test_names_compare_exactly(corpus: CorpusRows, ask: Ask, readers: list[str], who: Authorization, may: bool) -> None:
@@ -55,7 +59,9 @@ def test_names_compare_exactly(corpus: CorpusRows, ask: Ask, readers: list[str],
 
 def test_everyone_is_everyone_of_the_tenant(corpus: CorpusRows, ask: Ask) -> None:
     source = corpus.add("one", "text", readers=[])
-    corpus.execute("INSERT INTO {}.grantee (tenant_id, kind, name) VALUES ('t2', 'everyone', '') ON CONFLICT DO NOTHING")
+    corpus.execute(
+        "INSERT INTO {}.grantee (tenant_id, kind, name) VALUES ('t2', 'everyone', '') ON CONFLICT DO NOTHING"
+    )
     corpus.execute(
         "UPDATE {}.source SET grants = ARRAY(SELECT grantee_id FROM {}.grantee WHERE tenant_id = 't2') WHERE source_pk = %s",
         source.source_pk,
@@ -65,7 +71,9 @@ def test_everyone_is_everyone_of_the_tenant(corpus: CorpusRows, ask: Ask) -> Non
 
 
 @pytest.mark.parametrize(("pinned", "may"), [(None, True), (3, True), (2, False), (4, False), (9, False)])
-def test_a_pinned_access_version_must_be_the_source_s(corpus: CorpusRows, ask: Ask, pinned: int | None, may: bool) -> None:
+def test_a_pinned_access_version_must_be_the_source_s(
+    corpus: CorpusRows, ask: Ask, pinned: int | None, may: bool
+) -> None:
     corpus.add("one", "text", access_version=3)
 
     assert bool(found(ask("text", authorization=ALICE.model_copy(update={"access_version": pinned})))) is may
@@ -201,13 +209,19 @@ def test_what_is_withheld_leaves_no_trace(
     caplog.set_level(logging.DEBUG)
     corpus.add("open", "a passage on other things")
     alone = ask("zanzibar", top_k=3)
-    secret = corpus.add("zanzibar-papers", "zanzibar " * 9, title="Zanzibar", uri="z://zanzibar", metadata={"z": "zanzibar"})
+    secret = corpus.add(
+        "zanzibar-papers", "zanzibar " * 9, title="Zanzibar", uri="z://zanzibar", metadata={"z": "zanzibar"}
+    )
     withhold(corpus, secret)
 
     result = ask("zanzibar", top_k=3)
 
-    shown = result.model_dump(exclude={"query": True, "hits": {"__all__": {"provenance"}}, "citations": {"__all__": {"provenance"}}})
-    before = alone.model_dump(exclude={"query": True, "hits": {"__all__": {"provenance"}}, "citations": {"__all__": {"provenance"}}})
+    shown = result.model_dump(
+        exclude={"query": True, "hits": {"__all__": {"provenance"}}, "citations": {"__all__": {"provenance"}}}
+    )
+    before = alone.model_dump(
+        exclude={"query": True, "hits": {"__all__": {"provenance"}}, "citations": {"__all__": {"provenance"}}}
+    )
     assert shown == before and found(result) == ["open"]
     assert "zanzibar" not in result.model_dump_json(exclude={"query"}).lower()
     assert "zanzibar" not in caplog.text.lower()

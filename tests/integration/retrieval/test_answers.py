@@ -32,7 +32,11 @@ def test_an_answer_says_what_was_found_and_where(corpus: CorpusRows, ask: Ask) -
     assert result.query == "Annual leave is thirty days"
     assert result.text == "[folder:a/leave.md#0001] Annual leave is thirty days"
     assert (result.truncated, result.generation) == (False, 1)
-    assert (hit.chunk_id, hit.source_id, hit.text) == ("folder:a/leave.md#0001", "folder:a/leave.md", "Annual leave is thirty days")
+    assert (hit.chunk_id, hit.source_id, hit.text) == (
+        "folder:a/leave.md#0001",
+        "folder:a/leave.md",
+        "Annual leave is thirty days",
+    )
     assert hit.score == pytest.approx(1, abs=1e-3) and hit.retrieval_rank == 1
     assert (hit.title, hit.locator) == ("Leave", "page 3, Policy › Annual")
     assert hit.metadata == {"path": "leave.md", "page": 3, "heading": "said by the origin"}
@@ -47,7 +51,6 @@ def test_an_answer_says_what_was_found_and_where(corpus: CorpusRows, ask: Ask) -
     assert citation.provenance == provenance
     for trust in (result.trust, hit.trust, citation.trust):
         assert (trust.untrusted, trust.inert, trust.injection_capable) == (True, True, True)
-
 
 
 def test_passages_come_nearest_first(corpus: CorpusRows, ask: Ask) -> None:
@@ -238,7 +241,9 @@ def test_another_embedder_is_refused_before_anything_is_compared(corpus: CorpusR
     assert caught.value.code == "ERR_HEADWATER_EMBEDDER_MISMATCH"
 
 
-def test_another_model_of_the_same_size_is_refused_even_when_nothing_would_be_found(corpus: CorpusRows, ask: Ask) -> None:
+def test_another_model_of_the_same_size_is_refused_even_when_nothing_would_be_found(
+    corpus: CorpusRows, ask: Ask
+) -> None:
     class Renamed(HashEmbedder):
         @property
         def identity(self) -> str:

@@ -36,7 +36,7 @@ def test_a_server_that_is_gone_is_one_sentence_and_found_again_when_it_is_back(
     for _ in range(2):
         with pytest.raises(StoreError, match=r"^Postgres gave no answer \(.+\): see whether it is up") as caught:
             asker.ask("text")
-        assert "test" not in str(caught.value).replace("latest", "")     # the password of the tests' server
+        assert "test" not in str(caught.value).replace("latest", "")  # the password of the tests' server
     wire.accept()
 
     assert asker.ask("text").hits
@@ -134,7 +134,9 @@ def reader(database: str) -> Iterator[str]:
     """A login that was granted `headwater_reader` and nothing else."""
     name = "reading_host"
     with psycopg.connect(database, autocommit=True) as admin:
-        admin.execute(sql.SQL("CREATE ROLE {} LOGIN PASSWORD 'r' IN ROLE headwater_reader").format(sql.Identifier(name)))
+        admin.execute(
+            sql.SQL("CREATE ROLE {} LOGIN PASSWORD 'r' IN ROLE headwater_reader").format(sql.Identifier(name))
+        )
         yield make_conninfo(database, user=name, password="r")
         admin.execute(sql.SQL("DROP ROLE {}").format(sql.Identifier(name)))
 
@@ -176,5 +178,3 @@ def test_the_library_s_own_session_is_read_only(database: str, embedder: HashEmb
         settings = connection.execute("SELECT current_setting('plan_cache_mode'), current_setting('jit')").fetchone()
 
     assert settings == ("force_generic_plan", "off")
-
-

@@ -16,4 +16,4 @@ def test_the_example_runs(reading: str, tmp_path: Path) -> None:
 
     names = runpy.run_path(str(program), {"dsn": reading})
 
-    assert names["prompt"] == "" and names["result"].generation is None      # there is no such corpus here
+    assert names["prompt"] == "" and names["result"].generation is None  # there is no such corpus here

@@ -15,7 +15,7 @@ from tests.integration.retrieval.conftest import ALICE, Asker
 from tests.integration.retrieval.corpus_rows import CorpusRows, Source
 from tests.integration.retrieval.wire import Act, Wire
 
-KEPT_BACK, RECHECK = 2, 3                   # after the search: what the store kept back, asked for a listener; the recheck
+KEPT_BACK, RECHECK = 2, 3  # after the search: what the store kept back, asked for a listener; the recheck
 DEADLINE_S = 30
 
 
@@ -24,7 +24,7 @@ def answer_while(
 ) -> tuple[RetrievalResult, list[AccessDenied]]:
     """The answer to "text" when each change happens just before the statement of its number."""
     events: list[AccessDenied] = []
-    asker.ask("text", on_access_denied=events.append, **arguments)       # prepares the statements
+    asker.ask("text", on_access_denied=events.append, **arguments)  # prepares the statements
     events.clear()
     answer, passed = None, 0
     for statement, change in changes:
@@ -156,7 +156,7 @@ def test_fifty_sources_are_looked_at_again_in_one_statement(corpus: CorpusRows, 
     for number in range(50):
         corpus.add(f"s{number}", "text", "text again")
     asker.ask("text", candidates=100)
-    wire.at(3, Act.HOLD)                                 # after the search and the recheck, when nobody listens
+    wire.at(3, Act.HOLD)  # after the search and the recheck, when nobody listens
 
     result = asker.ask("text", candidates=100)
 
@@ -221,7 +221,7 @@ def test_a_recheck_that_fails_withholds_everything_it_covered_and_says_no_more(
         ("one", "check_failed", 2, "QueryCanceled, 57014"),
         ("two", "check_failed", 1, "QueryCanceled, 57014"),
     ]
-    assert len(asker.ask("text").hits) == 3              # and the next question is answered
+    assert len(asker.ask("text").hits) == 3  # and the next question is answered
 
 
 CANCEL_BLOCKED = """
@@ -253,4 +253,4 @@ async def test_a_cancelled_question_stays_cancelled_and_tells_nobody(
             await question
 
         assert len(events) == 1
-        assert len((await ask()).hits) == 1              # the retriever itself is as good as before
+        assert len((await ask()).hits) == 1  # the retriever itself is as good as before

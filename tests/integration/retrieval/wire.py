@@ -88,7 +88,7 @@ class Wire:
         while True:
             try:
                 client, _ = listener.accept()
-            except OSError:                              # closed
+            except OSError:  # closed
                 return
             server = socket.create_connection(self._server)
             with self._lock:
