@@ -1,0 +1,48 @@
+"""`make bench`, or `python -m tests.benchmarks [a b c d e f g]`: measures, and prints each figure beside its goal."""
+
+import argparse
+import asyncio
+import importlib
+import sys
+from typing import Final
+
+from tests.benchmarks.measuring import PAIRS, Figure
+from tests.benchmarks.options import Options
+
+FIGURES: Final = {
+    "a": "overhead",
+    "b": "whole_sync",
+    "c": "unchanged",
+    "d": "retrieval",
+    "e": "memory",
+    "f": "idle",
+    "g": "second_start",
+}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
+    parser.add_argument("figures", nargs="*", metavar="FIGURE", help="a to g; all without one")
+    parser.add_argument("--pairs", type=int, default=PAIRS, help="how often each is measured (%(default)s)")
+    parser.add_argument("--files", type=int, default=20_000, help="(c): files of the folder (%(default)s)")
+    parser.add_argument(
+        "--documents", type=int, default=40, help="(b): documents of the corpus, 395 for all (%(default)s)"
+    )
+    parser.add_argument("--idle-seconds", type=float, default=120, help="(f): how long to look on (%(default)s)")
+    asked = parser.parse_args()
+    chosen = sorted(set(asked.figures)) or list(FIGURES)
+    if unknown := [letter for letter in chosen if letter not in FIGURES]:
+        parser.error(f"there is no figure {unknown[0]}: choose from {' '.join(FIGURES)}")
+    options = Options(asked.pairs, asked.files, asked.documents, asked.idle_seconds)
+    missed = []
+    for letter in chosen:
+        print(f"({letter}) is being measured …", file=sys.stderr, flush=True)
+        figure: Figure = asyncio.run(importlib.import_module(f"tests.benchmarks.{FIGURES[letter]}").measure(options))
+        print(figure, flush=True)
+        missed += [letter for reading in figure.readings if not reading.is_met]
+    print(f"Goals missed: {', '.join(sorted(set(missed))) or 'none'}.")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
