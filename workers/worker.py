@@ -31,6 +31,10 @@ GRACEFUL: Final = timedelta(seconds=30)
 # The default holds heartbeats back for so long that a killed worker's last ones never reach the server.
 HEARTBEAT_THROTTLE: Final = timedelta(seconds=1)
 
+# How long a workflow waits for the worker that has it in memory before another one may read its history, which is short.
+# The default is 10 s, and a sync stood still for as long after every restart.
+STICKY: Final = timedelta(seconds=1)
+
 
 @dataclass(frozen=True, slots=True)
 class WorkerOptions:
@@ -75,7 +79,14 @@ def _workers(
 
     workers: list[Worker] = []
     if "control" in options.roles:
-        workers.append(Worker(client, task_queue=queues.CONTROL, workflows=[SyncCorpus]))
+        workers.append(
+            Worker(
+                client,
+                task_queue=queues.CONTROL,
+                workflows=[SyncCorpus],
+                sticky_queue_schedule_to_start_timeout=STICKY,
+            )
+        )
     if "io" in options.roles:
         pool = ParserPool(options.cores, memory_bytes=PARSER_MEMORY)
         tools.callback(pool.close)
