@@ -5,6 +5,7 @@ The engine (extra ``onnx``) is imported and the model loaded when the embedder i
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import Any, Final, Literal
@@ -13,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headwater.embedders.onnx_files import BUNDLED, ModelFiles, find_model, missing_extra
+from headwater.embedders.word_pieces import WordPieceEnds
 from headwater.errors import LimitError, PermanentError, ValidationError
 
 _INTEGERS: Final[dict[str, type[np.integer[Any]]]] = {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
@@ -52,7 +54,10 @@ class OnnxEmbedder:
         return self._model().special_tokens
 
     def token_ends(self, text: str) -> list[int]:
-        return [end for _, end in _encoded(self._model().tokenizer, text, special=False).offsets]
+        model = self._model()
+        if model.word_pieces is not None:
+            return model.word_pieces.of(text)
+        return [end for _, end in _offsets(model.tokenizer, text)]
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         model = self._model()
@@ -82,6 +87,7 @@ class _Model:
     files: ModelFiles
     session: Any
     tokenizer: Any
+    word_pieces: WordPieceEnds | None  # where it is the tokenizer made below, whose rules are known
     inputs: dict[str, type[np.integer[Any]]]
     output: str
     pooling: Literal["mean", "cls", "model"]
@@ -117,6 +123,12 @@ def _encoded(tokenizer: Any, text: str, *, special: bool) -> Any:
         raise ValidationError("A text to embed holds half of a surrogate pair: replace it.") from error
 
 
+def _offsets(tokenizer: Any, text: str) -> list[tuple[int, int]]:
+    """Where each token lies in the text, special ones left out."""
+    offsets: list[tuple[int, int]] = _encoded(tokenizer, text, special=False).offsets
+    return offsets
+
+
 def _pooled(output: NDArray[np.float32], attention_mask: Sequence[int], pooling: str) -> NDArray[np.float32]:
     """The one vector of a batch of one."""
     if pooling == "model":
@@ -140,6 +152,7 @@ def _load(place: str) -> _Model:
         files=files,
         session=session,
         tokenizer=tokenizer,
+        word_pieces=WordPieceEnds(partial(_offsets, tokenizer)) if files.has_vocabulary_only else None,
         inputs={name: kind for name, kind in inputs.items() if kind is not None},
         output=output,
         pooling=pooling,
