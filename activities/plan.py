@@ -6,13 +6,10 @@ in the wrong space after the embedder changed.
 """
 
 from enum import StrEnum
-from typing import Final
 
 from activities.store.listing import Known
 from headwater.connectors import Change
-
-HEALTHY: Final = frozenset({"indexed", "partial", "empty"})
-FAILED: Final = frozenset({"no_text", "encrypted", "too_large", "unsupported", "failed", "quarantined"})
+from headwater.states import FAILED, HEALTHY
 
 
 class Plan(StrEnum):

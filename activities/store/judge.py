@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any
 
-FAILED_STATES: Final = frozenset({"no_text", "encrypted", "too_large", "unsupported", "failed", "quarantined"})
+from headwater.states import FAILED
 
 
 class Outcome(StrEnum):
@@ -75,7 +75,7 @@ def judge(candidate: Candidate, connector_id: int) -> Outcome:
         return Outcome.GRANTED if is_held else Outcome.ABSENT
     if candidate.rev_id is not None:
         return _judge_revision(candidate)
-    if candidate.state in FAILED_STATES:
+    if candidate.state in FAILED:
         return Outcome.FAILED
     return Outcome.UNCHANGED if candidate.is_unchanged and candidate.seen_seq is not None else Outcome.LOST
 

@@ -11,6 +11,7 @@ from activities.store.sql import queries
 from headwater.errors import LimitError
 from headwater.ids import chunk_id
 from headwater.models import Scope
+from headwater.states import Freshness, SourceState
 
 MAX_LIMIT: Final = 1000
 
@@ -38,14 +39,14 @@ class CorpusStatus(TypedDict):
     space: SpaceStatus
     sources: int
     chunks: int
-    by_state: dict[str, int]
+    by_state: dict[SourceState, int]
     connectors: list[ConnectorStatus]
 
 
 class SourceStatus(TypedDict):
     source_id: str
-    state: str
-    freshness: str
+    state: SourceState
+    freshness: Freshness
     reason: str | None
     chunks: int
     bytes: int
@@ -88,7 +89,7 @@ def corpora(store: Store, scope: Scope | None = None) -> list[CorpusStatus]:
 
 
 def sources(
-    store: Store, scope: Scope, *, state: str | None = None, limit: int = 50, cursor: str | None = None
+    store: Store, scope: Scope, *, state: SourceState | None = None, limit: int = 50, cursor: str | None = None
 ) -> SourcePage:
     """The sources of a corpus in the order of their ids, after `cursor`; `next_cursor` is None at the end."""
     if not 1 <= limit <= MAX_LIMIT:
@@ -136,7 +137,7 @@ def _corpus(row: dict[str, Any]) -> CorpusStatus:
         },
         "sources": row["sources"],
         "chunks": row["chunks"],
-        "by_state": row["by_state"],
+        "by_state": {SourceState(state): count for state, count in row["by_state"].items()},
         "connectors": [_connector(each) for each in row["connectors"]],
     }
 
@@ -154,8 +155,8 @@ def _connector(row: dict[str, Any]) -> ConnectorStatus:
 def _source(row: dict[str, Any]) -> SourceStatus:
     return {
         "source_id": row["source_id"],
-        "state": row["state"],
-        "freshness": row["freshness"],
+        "state": SourceState(row["state"]),
+        "freshness": Freshness(row["freshness"]),
         "reason": row["reason"],
         "chunks": row["chunks"],
         "bytes": row["bytes"],

@@ -12,6 +12,7 @@ from activities.store.status import corpora, source, sources
 from headwater.connectors import GrantSet
 from headwater.errors import LimitError
 from headwater.models import Scope
+from headwater.states import SourceState
 from tests.integration.staging_factory import Corpus, Document, failed, make_corpus, publish
 
 
@@ -77,7 +78,7 @@ def test_sources_are_paged_in_byte_order(store: Store, corpus: Corpus) -> None:
 
 def test_sources_can_be_listed_by_state(store: Store, corpus: Corpus) -> None:
     publish(store, corpus, Document("a"), failed("b", "encrypted", "it has a password"), Document("c", []))
-    page = sources(store, corpus.scope, state="encrypted")
+    page = sources(store, corpus.scope, state=SourceState.ENCRYPTED)
     assert ids(page) == ["b"]
     assert page["sources"][0]["reason"] == "it has a password"
 

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from activities.store.judge import FAILED_STATES, Candidate, Outcome, judge
+from activities.store.judge import Candidate, Outcome, judge
+from headwater.states import FAILED
 
 US, OTHER = 7, 8
 
@@ -33,7 +34,7 @@ STAGED = Candidate(
 NEW = replace(STAGED, owner=None, owner_name=None, seen_seq=None, is_known=False)
 NOTHING_STAGED = replace(STAGED, rev_id=None, base_gen=None, source_seq=None)
 UNCHANGED = replace(NOTHING_STAGED, state=None, is_unchanged=True)
-FAILED = replace(NOTHING_STAGED, state="failed", reason="it is broken")
+BROKEN = replace(NOTHING_STAGED, state="failed", reason="it is broken")
 DELETE = replace(NOTHING_STAGED, kind="delete", state=None)
 GRANTS = replace(NOTHING_STAGED, kind="grants", state=None)
 
@@ -52,13 +53,13 @@ GRANTS = replace(NOTHING_STAGED, kind="grants", state=None)
         (replace(STAGED, owner=OTHER), Outcome.OWNED),
         (replace(STAGED, owner=OTHER, fence_gen=11), Outcome.OWNED),
         (replace(STAGED, owner=None), Outcome.OWNED),
-        (replace(FAILED, owner=OTHER), Outcome.OWNED),
+        (replace(BROKEN, owner=OTHER), Outcome.OWNED),
         (replace(UNCHANGED, owner=OTHER), Outcome.OWNED),
         (UNCHANGED, Outcome.UNCHANGED),
         (replace(UNCHANGED, seen_seq=None), Outcome.LOST),
         (replace(NOTHING_STAGED, state="indexed"), Outcome.LOST),
-        (FAILED, Outcome.FAILED),
-        (replace(FAILED, seen_seq=None, owner=None, is_known=False), Outcome.FAILED),
+        (BROKEN, Outcome.FAILED),
+        (replace(BROKEN, seen_seq=None, owner=None, is_known=False), Outcome.FAILED),
         (DELETE, Outcome.DELETED),
         (replace(DELETE, seen_seq=None), Outcome.DELETED),
         (replace(DELETE, is_known=False), Outcome.DELETED),
@@ -75,9 +76,9 @@ def test_a_document_is_judged_by_what_the_store_holds(candidate: Candidate, outc
     assert judge(candidate, US) is outcome
 
 
-@pytest.mark.parametrize("state", sorted(FAILED_STATES))
+@pytest.mark.parametrize("state", sorted(FAILED))
 def test_every_failed_state_is_a_failure(state: str) -> None:
-    assert judge(replace(FAILED, state=state), US) is Outcome.FAILED
+    assert judge(replace(BROKEN, state=state), US) is Outcome.FAILED
 
 
 NUMBERS = {("principal", "alice"): 1, ("group", "staff"): 2, ("group", "alice"): 3, ("everyone", ""): 4}

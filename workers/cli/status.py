@@ -7,24 +7,13 @@ import click
 from rich.table import Table
 
 from headwater.models import Scope
+from headwater.states import SourceState
 from workers.cli.console import Output, plain
 from workers.cli.context import Invocation, pass_invocation
 from workers.cli.errors import WrongUsage, arguments
 from workers.cli.services import open_services
 
-STATES: Final = (
-    "pending",
-    "indexed",
-    "partial",
-    "empty",
-    "no_text",
-    "encrypted",
-    "too_large",
-    "unsupported",
-    "denied",
-    "failed",
-    "quarantined",
-)
+STATES: Final = [state.value for state in SourceState]
 LIMIT_MAX: Final = 1_000
 
 
@@ -72,7 +61,8 @@ def _read(
     ):
         document: dict[str, Any] = {"corpora": status.corpora(store, scope)}
         if scope is not None:
-            document |= status.sources(store, scope, state=state, limit=limit, cursor=cursor)
+            wanted = None if state is None else SourceState(state)
+            document |= status.sources(store, scope, state=wanted, limit=limit, cursor=cursor)
         return document
 
 
