@@ -18,6 +18,25 @@ def test_the_public_surface_is_this_list() -> None:
     assert all(getattr(headwater, name).__doc__ for name in PUBLIC)
 
 
+def test_what_it_lists_is_what_it_has() -> None:
+    assert set(dir(headwater)) >= PUBLIC
+    assert not hasattr(headwater, "resolve_reranker")
+
+
+def test_its_errors_and_models_cost_no_numpy_and_no_psycopg() -> None:
+    program = """
+import sys
+import headwater
+from headwater import HeadwaterError, Scope
+loaded = {"numpy", "psycopg"} & set(sys.modules)
+assert not loaded, loaded
+from headwater import *
+assert all(globals()[name] is getattr(headwater, name) for name in headwater.__all__)
+assert Retriever is sys.modules["headwater.retriever"].Retriever
+"""
+    subprocess.run([sys.executable, "-W", "error", "-c", program], check=True, timeout=60)
+
+
 def test_importing_it_starts_and_configures_nothing_and_loads_no_engine() -> None:
     program = """
 import logging, os, sys, threading
