@@ -7,7 +7,7 @@ first line of its message: PostgreSQL's DETAIL lines quote rows, and frames with
 import logging
 import sys
 import traceback
-from typing import Any, Final, Literal, TextIO
+from typing import Final, Literal, TextIO
 
 import structlog
 from structlog.typing import EventDict, ExcInfo, Processor, WrappedLogger
@@ -90,8 +90,3 @@ def _first_line(logger: WrappedLogger, method: str, event: EventDict) -> EventDi
 
 def _one_line(text: str) -> str:
     return text.split("\n", 1)[0][:MESSAGE_MAX]
-
-
-def get_logger(name: str) -> Any:
-    """A structlog logger. Events are named ``noun.past_tense``."""
-    return structlog.stdlib.get_logger(name)

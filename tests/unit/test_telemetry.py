@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 import structlog
 
-from workers.telemetry import configure_logging, get_logger
+from workers.telemetry import configure_logging
 
 
 @pytest.fixture
@@ -30,14 +30,14 @@ def _lines(stream: io.StringIO) -> list[dict[str, object]]:
 
 def test_an_event_is_one_json_line_with_its_fields(stream: io.StringIO) -> None:
     configure_logging("json", level=logging.INFO, stream=stream)
-    get_logger("headwater").info("document.replaced", chunks=42)
+    structlog.get_logger("headwater").info("document.replaced", chunks=42)
     (line,) = _lines(stream)
     assert (line["event"], line["chunks"], line["level"]) == ("document.replaced", 42, "info")
 
 
 def test_events_below_the_level_are_not_written(stream: io.StringIO) -> None:
     configure_logging("json", stream=stream)
-    get_logger("headwater").info("document.replaced")
+    structlog.get_logger("headwater").info("document.replaced")
     assert stream.getvalue() == ""
 
 
@@ -62,7 +62,7 @@ def test_an_exception_keeps_its_type_and_no_row(stream: io.StringIO, log_format:
         except ValueError as error:
             raise RuntimeError("the page failed") from error
     except RuntimeError:
-        get_logger("headwater").exception("page.failed")
+        structlog.get_logger("headwater").exception("page.failed")
     written = stream.getvalue()
     assert "RuntimeError: the page failed" in written
     assert "ValueError: duplicate key" in written
