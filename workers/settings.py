@@ -14,7 +14,7 @@ from headwater.errors import HeadwaterError, ValidationError
 from headwater.ids import check_scope_part
 
 PREFIX: Final = "HEADWATER_"
-# The role names `<schema>_reader` and `<schema>_host` must fit PostgreSQL's 63 bytes too.
+# The name of the role `<schema>_reader` must fit PostgreSQL's 63 bytes too.
 SCHEMA_MAX_BYTES: Final = 63 - len("_reader")
 
 
