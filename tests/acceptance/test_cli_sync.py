@@ -211,6 +211,7 @@ def test_an_unknown_corpus_answers_empty(headwater: CommandLine) -> None:
     assert ended.status == 0
     assert ended.json["hits"] == []
     assert ended.json["query"] == "anything"
+    assert ended.json["generation"] is None
     assert "does not exist" in ended.err
     missing = headwater.run("source", "show", "folder:x/y", "--corpus", "t1/docs/none", "--json")
     assert (missing.status, missing.out) == (1, "")

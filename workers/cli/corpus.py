@@ -2,14 +2,10 @@
 
 from typing import TYPE_CHECKING
 
-from headwater.embedders import Embedder
-from headwater.errors import EmbedderMismatch, HeadwaterError
 from headwater.models import Scope
-from workers.cli.errors import CommandFailed
 from workers.settings import Settings, variable_of
 
 if TYPE_CHECKING:
-    from activities.embedder_source import EmbedderSource
     from activities.store import Store
     from activities.store.scopes import LiveBuild
 
@@ -43,16 +39,3 @@ def embedder_note(build: "LiveBuild", scope: Scope, settings: Settings) -> str |
         f"Corpus {scope} goes on with its own embedder {build.embedder_spec}, not {settings.embedder} of "
         f"{variable_of('embedder')}: to use that one, sync the documents into a new corpus."
     )
-
-
-def own_embedder(build: "LiveBuild", scope: Scope, embedders: "EmbedderSource") -> Embedder:
-    """The embedder that the corpus was built with. An error names the way out."""
-    try:
-        return embedders.of(build)
-    except EmbedderMismatch:
-        raise
-    except HeadwaterError as error:
-        raise CommandFailed(
-            f"Corpus {scope} needs its own embedder, and that cannot be loaded: {str(error).rstrip('.')}; "
-            "bring it back, or sync the documents into a new corpus."
-        ) from error

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from headwater.models import Scope
 from workers.cli.context import Invocation
-from workers.cli.corpus import embedder_note, ensure_corpus, own_embedder
+from workers.cli.corpus import embedder_note, ensure_corpus
 from workers.cli.errors import WrongUsage, arguments
 from workers.cli.folders import KnownFolder, choose_connector
 from workers.cli.services import Services
@@ -94,9 +94,7 @@ def register(
     )
     build = ensure_corpus(store, request.scope, invocation.settings)
     if services.is_embedded:
-        own_embedder(
-            build, request.scope, embedders
-        )  # configured workers have their own models, and check for themselves
+        embedders.of(build)  # configured workers have their own models, and check for themselves
     for note in (*choice.notes, embedder_note(build, request.scope, invocation.settings)):
         if note:
             output.note(note)

@@ -8,7 +8,6 @@ from rich.text import Text
 from headwater.models import Authorization, RetrievalResult, Scope
 from workers.cli.console import Output, printable
 from workers.cli.context import Invocation, pass_invocation
-from workers.cli.corpus import own_embedder
 from workers.cli.errors import arguments
 from workers.cli.services import open_services
 
@@ -48,7 +47,7 @@ def search_command(
     result = _search(invocation, query, scope, who, top_k)
     if result is None:
         invocation.output.note(f"Corpus {scope} does not exist: `headwater status` lists those that do.")
-        result = RetrievalResult(query=query, text="", hits=(), citations=(), truncated=False, generation=0)
+        result = RetrievalResult(query=query, text="", hits=(), citations=(), truncated=False, generation=None)
     elif not result.hits:
         invocation.output.note(f"Nothing that {principal} may read answers this.")
     if as_json:
@@ -69,7 +68,7 @@ def _search(invocation: Invocation, query: str, scope: Scope, who: Authorization
             build = live_build(store, scope)
         if build is None:
             return None
-        embedder = own_embedder(build, scope, EmbedderSource())
+        embedder = EmbedderSource().of(build)
         connected = Retriever.connect(services.reader_url, embedder=embedder, schema=services.schema)
         with connected as retriever, arguments():
             return retriever.retrieve(
