@@ -30,6 +30,7 @@ class Pass(Payload):
     pass_no: int
     fence: int
     full: bool = False
+    tenant_id: str = ""
 
 
 class BegunPass(Payload):

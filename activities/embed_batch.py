@@ -1,10 +1,11 @@
 """Activity `embed_batch`: gives the chunks of one batch their vectors, committed every 32.
 
 A vector that was made before for the same input is taken again, whichever version or document it was made for. A
-repeated attempt goes on after the last commit, so that a killed worker embeds at most 32 chunks twice.
+repeated attempt goes on after the last commit, so that a killed worker embeds at most 32 chunks of each batch twice.
 """
 
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -13,9 +14,10 @@ import structlog
 from numpy.typing import NDArray
 from temporalio import activity
 
-from activities.containment import check_running, contained
+from activities.containment import HandedOver, check_running, contained
 from activities.contracts import BatchRef, EmbeddedBatch
 from activities.embedder_source import EmbedderSource
+from activities.heartbeat import heartbeating
 from activities.store import DuplicateRow, Store, embedding, lease, staging
 from activities.store.embedding import Missing, ReadyChunk
 from activities.store.scopes import build_of
@@ -27,7 +29,9 @@ from headwater.vectors import check_vectors
 log = structlog.get_logger()
 
 COMMIT_CHUNKS: Final = 32
-CALL_TEXTS: Final = 4  # between two calls of the embedder the activity shows that it is alive
+CALL_TEXTS: Final = 4
+COMMIT_S: Final = 20.0  # a slow model commits before its 32 are full: an attempt must get somewhere within its timeout
+ATTEMPT_S: Final = 80.0  # before the activity's timeout, which would lose what is under way
 ATTEMPTS: Final = 3
 PROBE: Final = "a"
 
@@ -49,26 +53,25 @@ class BatchEmbedder:
         self._store = store
         self._embedders = embedders
 
-    @activity.defn(name="embed_batch")
+    @activity.defn(name="embed_batch", no_thread_cancel_exception=True)
     @contained
     def embed_batch(self, ref: BatchRef) -> EmbeddedBatch:
         store = self._store
         page = staging.leased_page(store, ref.page_id, fence=ref.in_pass.fence)
-        state = embedding.batch_state(store, ref.page_id, ref.batch_no)
-        if not state.is_done:
-            embedder = self._embedders.of(build_of(store, page.build_id))
-            try:
-                self._embed(page, ref.batch_no, embedder)
-            except DuplicateRow as error:
-                # An earlier attempt that was taken for dead has committed meanwhile: the next one sees its rows.
-                raise TransientError("Another attempt is embedding this batch.") from error
+        try:
+            with heartbeating():
+                self._embed(page, ref.batch_no)
+        except DuplicateRow as error:
+            # An earlier attempt that was taken for dead has committed meanwhile: the next one sees its rows.
+            raise TransientError("Another attempt is embedding this batch.") from error
         embedded, reused = embedding.finish_batch(store, ref.page_id, ref.batch_no)
         return EmbeddedBatch(embedded=embedded, reused=reused)
 
-    def _embed(self, page: Page, batch_no: int, embedder: Embedder) -> None:
+    def _embed(self, page: Page, batch_no: int) -> None:
         missing = embedding.missing_inputs(self._store, page, batch_no)
         if not missing:
             return
+        embedder = self._embedders.of(build_of(self._store, page.build_id))
         texts = embedding.bodies(self._store, missing)
         made = embedding.reusable(
             self._store, page, identity=embedder.identity, dimensions=embedder.dimensions, missing=missing
@@ -80,16 +83,20 @@ class BatchEmbedder:
         ]
         if ready:
             embedding.stage_chunks(self._store, page, batch_no, ready, embedded=0, reused=len(ready))
-        for group in _groups(_inputs(missing, texts, made)):
+        inputs = _inputs(missing, texts, made)
+        until = time.monotonic() + ATTEMPT_S
+        while inputs:
             check_running()
+            if time.monotonic() > until:
+                raise HandedOver("The batch takes long; the next attempt goes on.")
             lease.renew(self._store, page.connector_id, fence=page.fence)
-            self._embed_group(page, batch_no, embedder, group)
+            vectors = _embed_some(embedder, inputs)
+            self._commit(page, batch_no, inputs[: len(vectors)], vectors)
+            inputs = inputs[len(vectors) :]
 
-    def _embed_group(self, page: Page, batch_no: int, embedder: Embedder, group: Sequence[_Input]) -> None:
-        vectors: list[Vector | Exception] = []
-        for first in range(0, len(group), CALL_TEXTS):
-            vectors += embed_inputs(embedder, [entry.text for entry in group[first : first + CALL_TEXTS]])
-            activity.heartbeat()
+    def _commit(
+        self, page: Page, batch_no: int, group: Sequence[_Input], vectors: Sequence[Vector | Exception]
+    ) -> None:
         ready: list[ReadyChunk] = []
         embedded = 0
         for entry, vector in zip(group, vectors, strict=True):
@@ -115,9 +122,14 @@ def _inputs(missing: Sequence[Missing], texts: Sequence[str], made: dict[Key, Ve
     return sorted(inputs.values(), key=lambda entry: (len(entry.text), entry.key))
 
 
-def _groups(inputs: Sequence[_Input]) -> Iterator[Sequence[_Input]]:
-    for first in range(0, len(inputs), COMMIT_CHUNKS):
-        yield inputs[first : first + COMMIT_CHUNKS]
+def _embed_some(embedder: Embedder, inputs: Sequence[_Input]) -> list[Vector | Exception]:
+    """Vectors for the first of ``inputs``: as many as one commit takes."""
+    until = time.monotonic() + COMMIT_S
+    vectors: list[Vector | Exception] = []
+    while len(vectors) < min(COMMIT_CHUNKS, len(inputs)) and (not vectors or time.monotonic() < until):
+        some = inputs[len(vectors) : min(len(vectors) + CALL_TEXTS, COMMIT_CHUNKS)]
+        vectors += embed_inputs(embedder, [entry.text for entry in some])
+    return vectors
 
 
 def embed_inputs(embedder: Embedder, texts: Sequence[str]) -> list[Vector | Exception]:

@@ -1,7 +1,5 @@
 """Activities `begin_pass`, `advance_checkpoint` and `end_pass`: the frame around one walk over a connector."""
 
-from collections.abc import Collection
-
 from temporalio import activity
 
 from activities.containment import contained
@@ -9,24 +7,18 @@ from activities.contracts import AdvancedCheckpoint, BeginPass, BegunPass, Ended
 from activities.store import Store, lease
 from activities.store.connectors import find_connector
 from headwater.contracts import SyncFailure
-from headwater.errors import AccessError, ValidationError
+from headwater.errors import ValidationError
 
 
 class PassKeeper:
-    """Takes, moves and gives back the lease of a connector.
+    """Takes, moves and gives back the lease of a connector."""
 
-    ``tenants`` limits the worker to those; empty means all.
-    """
-
-    def __init__(self, store: Store, *, tenants: Collection[str] = ()) -> None:
+    def __init__(self, store: Store) -> None:
         self._store = store
-        self._tenants = frozenset(tenants)
 
-    @activity.defn(name="begin_pass")
+    @activity.defn(name="begin_pass", no_thread_cancel_exception=True)
     @contained
     def begin_pass(self, wanted: BeginPass) -> BegunPass:
-        if self._tenants and wanted.scope.tenant_id not in self._tenants:
-            raise AccessError(f"This worker does not serve tenant {wanted.scope.tenant_id}; see HEADWATER_TENANTS.")
         connector = find_connector(self._store, wanted.scope, wanted.connector)
         if connector is None:
             raise ValidationError(
@@ -41,16 +33,20 @@ class PassKeeper:
             actor=wanted.requested_by,
         )
         in_pass = Pass(
-            connector_id=connector.connector_id, pass_no=taken.pass_no, fence=taken.fence, full=wanted.full
-        )  # fmt: skip
+            connector_id=connector.connector_id,
+            pass_no=taken.pass_no,
+            fence=taken.fence,
+            full=wanted.full,
+            tenant_id=wanted.scope.tenant_id,
+        )
         return BegunPass(in_pass=in_pass, next_seq=taken.next_seq)
 
-    @activity.defn(name="advance_checkpoint")
+    @activity.defn(name="advance_checkpoint", no_thread_cancel_exception=True)
     @contained
     def advance_checkpoint(self, page: PageRef) -> AdvancedCheckpoint:
         return AdvancedCheckpoint(version=lease.advance(self._store, page.page_id, fence=page.in_pass.fence))
 
-    @activity.defn(name="end_pass")
+    @activity.defn(name="end_pass", no_thread_cancel_exception=True)
     @contained
     def end_pass(self, ended: EndPass) -> EndedPass:
         end = lease.end_pass(

@@ -6,7 +6,6 @@ Nothing is read here, and nothing is deleted unless the listing was complete.
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Final
 
 from temporalio import activity
@@ -14,29 +13,17 @@ from temporalio import activity
 from activities.connectors import make_connector
 from activities.containment import check_running, contained
 from activities.contracts import ListedPage, ListPage
+from activities.heartbeat import heartbeating
 from activities.plan import Plan, is_failed, plan
 from activities.store import Store, listing
 from activities.store.connectors import ConnectorRow, connector_by_id
-from activities.store.listing import Item, Known, NewPage, Position
+from activities.store.listing import Draft, Item, Known, NewPage, Position
 from activities.store.scopes import live_build_of
-from headwater.connectors import Change, ChangeKind, Connector, Unlisted
+from headwater.connectors import Change, ChangeKind, Connector
 
 # An activity may not run for ever, and what it listed is lost if its worker dies: after this long a page is cut.
 LISTING_S: Final = 20.0
-
-
-@dataclass(slots=True)
-class _Draft:
-    """A page coming together."""
-
-    cursor: str | None
-    is_complete: bool
-    items: dict[str, Item] = field(default_factory=dict)  # by source id: what was listed last counts
-    unchanged_pks: list[int] = field(default_factory=list)
-    unlisted: list[Unlisted] = field(default_factory=list)
-    listed: int = 0
-    skipped: int = 0
-    known_failed: int = 0
+WALKS_KEPT: Final = 16
 
 
 class PageLister:
@@ -45,8 +32,9 @@ class PageLister:
     def __init__(self, store: Store, *, parsers: frozenset[str]) -> None:
         self._store = store
         self._parsers = parsers
+        self._walks: dict[int, tuple[ConnectorRow, Connector]] = {}
 
-    @activity.defn(name="list_page")
+    @activity.defn(name="list_page", no_thread_cancel_exception=True)
     @contained
     def list_page(self, wanted: ListPage) -> ListedPage:
         run, store = wanted.in_pass, self._store
@@ -69,15 +57,8 @@ class PageLister:
                     fence=run.fence,
                     rule_version=row.rule_version,
                     page_size=wanted.page_size,
-                    cursor_out=draft.cursor or "",
-                    is_complete=draft.is_complete,
                     sweep_after=begins.sweep_after,
-                    listed=draft.listed,
-                    skipped=draft.skipped,
-                    known_failed=draft.known_failed,
-                    items=list(draft.items.values()),
-                    unchanged_pks=draft.unchanged_pks,
-                    unlisted=draft.unlisted,
+                    draft=draft,
                 ),
             )
         return ListedPage(
@@ -89,22 +70,35 @@ class PageLister:
             known_failed=stored.known_failed,
         )
 
-    def _draft(self, row: ConnectorRow, begins: Position, wanted: ListPage) -> _Draft:
-        draft = _Draft(cursor=begins.cursor, is_complete=begins.is_complete)
+    def _draft(self, row: ConnectorRow, begins: Position, wanted: ListPage) -> Draft:
+        draft = Draft(cursor=begins.cursor, is_complete=begins.is_complete)
         if draft.is_complete:
             return draft
-        connector = make_connector(row.kind, row.config, name=row.name)
-        # Half a page at a time: a page is cut as soon as the next half might not fit, so that it holds at least half
-        # of what it may, unless the listing ends.
-        limit = max(1, wanted.page_size // 2)
+        connector = self._connector(row)
         until = time.monotonic() + LISTING_S
-        while not draft.is_complete and len(draft.items) + limit <= wanted.page_size and time.monotonic() < until:
-            self._take(draft, connector, row, limit=limit, full=wanted.in_pass.full)
-            activity.heartbeat(draft.listed)
-            check_running()
+        # All that is asked for may have changed, and must fit. A page less than half full asks for more.
+        room = wanted.page_size
+        with heartbeating():
+            while not draft.is_complete and room >= max(1, wanted.page_size // 2) and time.monotonic() < until:
+                self._take(draft, connector, row, limit=room, full=wanted.in_pass.full)
+                room = wanted.page_size - len(draft.items)
+                check_running()
+        self._walks[row.connector_id] = row, connector
         return draft
 
-    def _take(self, draft: _Draft, connector: Connector, row: ConnectorRow, *, limit: int, full: bool) -> None:
+    def _connector(self, row: ConnectorRow) -> Connector:
+        """The connector that listed the page before, which may go on where it stands, or a new one.
+
+        A new one finds its place again, which in a folder of many files costs a listing of all of them for each page.
+        """
+        known = self._walks.pop(row.connector_id, None)
+        if known is not None and known[0] == row:
+            return known[1]
+        while len(self._walks) >= WALKS_KEPT:
+            self._walks.pop(next(iter(self._walks)), None)
+        return make_connector(row.kind, row.config, name=row.name)
+
+    def _take(self, draft: Draft, connector: Connector, row: ConnectorRow, *, limit: int, full: bool) -> None:
         listed = connector.list_page(draft.cursor, limit=limit)
         known = listing.known_sources(
             self._store,
@@ -119,7 +113,7 @@ class PageLister:
         draft.cursor, draft.is_complete = listed.cursor, listed.done
 
     def _add(
-        self, draft: _Draft, change: Change, known: Mapping[str, Known], *, rule_version: int, full: bool
+        self, draft: Draft, change: Change, known: Mapping[str, Known], *, rule_version: int, full: bool
     ) -> None:  # fmt: skip
         held = known.get(change.source_id)
         if change.kind is ChangeKind.DELETE:

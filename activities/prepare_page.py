@@ -4,19 +4,22 @@ A document is counted before it is tried, so that one which ends the worker is f
 nobody knows which it was: none is blamed, and each is then tried alone.
 """
 
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from datetime import timedelta
 from typing import Final
 
 import structlog
 from temporalio import activity
 
 from activities.connectors import make_connector
-from activities.containment import check_running, contained
+from activities.containment import HandedOver, check_running, contained
 from activities.contracts import PageRef, PreparedPage
 from activities.embedder_source import EmbedderSource
+from activities.heartbeat import heartbeating
 from activities.read_document import FETCHER, Parser, Reading, read_document
-from activities.store import Store, lease, listing, staging
+from activities.store import Store, StoreUnavailable, lease, listing, staging
 from activities.store.connectors import ConnectorRow, connector_by_id
 from activities.store.listing import Known
 from activities.store.scopes import build_of
@@ -30,33 +33,39 @@ log = structlog.get_logger()
 
 IN_FLIGHT: Final = 8
 ATTEMPTS: Final = 3
-HEARTBEAT_S: Final = 5.0
+ATTEMPT_S: Final = 600.0  # well before the activity's timeout, which would leave documents in flight
+RETRY_AFTER: Final = timedelta(seconds=2)
 
 
 class PagePreparer:
     """Reads and stages documents. ``parser`` works in processes that can be killed."""
 
-    def __init__(
-        self, store: Store, embedders: EmbedderSource, parser: Parser, *, max_bytes: int, parsers: frozenset[str]
-    ) -> None:
+    def __init__(self, store: Store, embedders: EmbedderSource, parser: Parser, *, max_bytes: int) -> None:
         self._store = store
         self._embedders = embedders
         self._parser = parser
         self._max_bytes = max_bytes
-        self._parsers = parsers
+        self._excused: set[int] = set()
 
-    @activity.defn(name="prepare_page")
+    @activity.defn(name="prepare_page", no_thread_cancel_exception=True)
     @contained
     def prepare_page(self, ref: PageRef) -> PreparedPage:
         store = self._store
         page = staging.leased_page(store, ref.page_id, fence=ref.in_pass.fence)
         if page.state == "listed":
-            items = staging.open_items(store, page)
+            items = staging.open_items(store, page, excused=ref.page_id in self._excused)
+            self._excused.discard(ref.page_id)
             if items:
-                self._read_items(page, items)
+                try:
+                    with heartbeating():
+                        self._read_items(page, items, full=ref.in_pass.full)
+                except BaseException:
+                    # This worker lives: whatever is still in flight did not end it, and the next attempt knows.
+                    self._excused.add(ref.page_id)
+                    raise
         return PreparedPage(batches=staging.finish_preparing(store, page))
 
-    def _read_items(self, page: Page, items: Sequence[OpenItem]) -> None:
+    def _read_items(self, page: Page, items: Sequence[OpenItem], *, full: bool) -> None:
         build = build_of(self._store, page.build_id)
         embedder = self._embedders.of(build)
         reading = Reading(
@@ -64,7 +73,7 @@ class PagePreparer:
             profile=ChunkingProfile.from_fingerprint(build.chunker),
             token_ends=embedder.token_ends if isinstance(embedder, TokenCounter) else None,
             max_bytes=self._max_bytes,
-            parsers=self._parsers,
+            full=full,
         )
         row = connector_by_id(self._store, page.connector_id)
         known = listing.known_sources(
@@ -74,8 +83,11 @@ class PagePreparer:
             source_ids=[item.source_id for item in items],
         )
         with ThreadPoolExecutor(IN_FLIGHT, thread_name_prefix="read") as pool:
+            until = time.monotonic() + ATTEMPT_S
             for group in _groups(items):
                 check_running()
+                if time.monotonic() > until:
+                    raise HandedOver("The page takes long; the next attempt goes on.")
                 lease.renew(self._store, page.connector_id, fence=page.fence)
                 self._read_group(page, group, row, known, reading, pool)
 
@@ -101,7 +113,7 @@ class PagePreparer:
             ): item
             for item in tried
         }
-        _wait(futures)
+        wait(futures)
         self._land(page, started, futures, given_up)
 
     def _land(
@@ -130,10 +142,20 @@ class PagePreparer:
                 # A defect of ours that this document brought out: it costs the document, not the page.
                 log.error("document.failed", source_id=item.source_id, error=type(error).__name__)
                 noted.append(_broken(item, error))
-        staging.land_items(self._store, page, started, staged, noted)
+        self._outlast(lambda: staging.land_items(self._store, page, started, staged, noted))
         if stop is not None:
             staging.release_items(self._store, page, waiting)
             raise stop
+
+    def _outlast(self, write: Callable[[], None]) -> None:
+        """Writes what was read, however long Postgres is away: reading it again would cost a try that failed nobody."""
+        while True:
+            try:
+                write()
+                return
+            except StoreUnavailable:
+                check_running()
+                activity.wait_for_worker_shutdown_sync(RETRY_AFTER)
 
 
 def _groups(items: Sequence[OpenItem]) -> Iterator[Sequence[OpenItem]]:
@@ -144,13 +166,6 @@ def _groups(items: Sequence[OpenItem]) -> Iterator[Sequence[OpenItem]]:
     for item in items:
         if item.alone:
             yield [item]
-
-
-def _wait(futures: dict[Future[StagedDocument | NotedItem], OpenItem]) -> None:
-    pending = set(futures)
-    while pending:
-        _, pending = wait(pending, timeout=HEARTBEAT_S)
-        activity.heartbeat()
 
 
 def _given_up(item: OpenItem) -> NotedItem:

@@ -11,7 +11,7 @@ class PagePublisher:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    @activity.defn(name="publish_page")
+    @activity.defn(name="publish_page", no_thread_cancel_exception=True)
     @contained
     def publish_page(self, ref: PageRef) -> PublishedPage:
         return publish.publish_page(self._store, ref.page_id, fence=ref.in_pass.fence)

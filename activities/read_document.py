@@ -52,7 +52,7 @@ class Reading:
     profile: ChunkingProfile
     token_ends: TokenEnds | None
     max_bytes: int
-    parsers: frozenset[str]
+    full: bool  # parse also what has the same bytes as last time
 
 
 def read_document(
@@ -85,12 +85,13 @@ def _read(
         "bytes": len(fetched.data),
     }
     is_visible = held is not None and held.content_hash is not None
-    if held is not None and is_visible and held.raw_sha256 == raw.digest() and held.parser == parser:
+    is_same = held is not None and held.raw_sha256 == raw.digest() and held.parser == parser
+    if is_same and is_visible and not reading.full:
         return NotedItem(ord=item.ord, status={**read, "unchanged": True})
     parsed = reading.parser.parse(fetched.name, fetched.data, fetched.media_type, MAX_CHARS)
     if isinstance(parsed, ParseFailure):
         return NotedItem(ord=item.ord, status={**read, "state": parsed.state, "reason": parsed.reason, "chunks": 0})
-    title = parsed.title or PurePosixPath(fetched.name).name or None
+    title = parsed.title or _one_line(PurePosixPath(fetched.name).name) or None
     metadata = dict(fetched.metadata)
     content_hash = hash_content(title, metadata, parsed.text)
     if held is not None and held.content_hash == content_hash:
@@ -127,6 +128,11 @@ def _read(
 def _failed(item: OpenItem, state: str, reason: str, *, parser: str) -> NotedItem:
     status = {"state": state, "reason": reason, "chunks": 0, "bytes": 0, "version": item.version, "parser": parser}
     return NotedItem(ord=item.ord, status=status)
+
+
+def _one_line(name: str) -> str:
+    """A file's name as a title: a name may hold line ends and control characters."""
+    return " ".join("".join(char if char.isprintable() else " " for char in name).split())
 
 
 def hash_content(title: str | None, metadata: Mapping[str, Any], text: str) -> bytes:

@@ -1,10 +1,9 @@
 """Builds the tools, hands them to the activities, and runs one Temporal worker for each role."""
 
 import contextlib
-import os
 from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Final
 
@@ -21,14 +20,15 @@ from activities.prepare_page import PagePreparer
 from activities.publish_page import PagePublisher
 from activities.read_document import FETCHER, size_limit
 from activities.store import Store
+from workers.cores import usable_cores
+from workers.tenant_guard import tenant_guards
 from workflows import queues
 from workflows.sync_corpus import SyncCorpus
 
 ROLES: Final = ("control", "io", "embed", "db")
-PARSER_MEMORY: Final = 1 << 30
 # Time for what is under way to reach its next commit; the next worker goes on from there.
 GRACEFUL: Final = timedelta(seconds=30)
-# The default holds heartbeats back for so long that a killed worker's last ones never reach the server.
+# Heartbeats bring a cancellation back; the default holds them back for most of their timeout.
 HEARTBEAT_THROTTLE: Final = timedelta(seconds=1)
 
 # How long a workflow waits for the worker that has it in memory before another one may read its history, which is short.
@@ -43,7 +43,7 @@ class WorkerOptions:
     max_document_bytes: int
     tenants: Collection[str] = ()
     roles: Collection[str] = ROLES
-    cores: int = os.cpu_count() or 1
+    cores: int = field(default_factory=usable_cores)
 
 
 @contextlib.asynccontextmanager
@@ -72,6 +72,7 @@ def _workers(
             activities=methods,
             activity_executor=executor,
             max_concurrent_activities=slots,
+            interceptors=tenant_guards(options.tenants),
             graceful_shutdown_timeout=GRACEFUL,
             max_heartbeat_throttle_interval=HEARTBEAT_THROTTLE,
             default_heartbeat_throttle_interval=HEARTBEAT_THROTTLE,
@@ -88,15 +89,15 @@ def _workers(
             )
         )
     if "io" in options.roles:
-        pool = ParserPool(options.cores, memory_bytes=PARSER_MEMORY)
+        pool = ParserPool(options.cores)
         tools.callback(pool.close)
         lister = PageLister(store, parsers=parsers)
-        preparer = PagePreparer(store, embedders, pool, max_bytes=options.max_document_bytes, parsers=parsers)
+        preparer = PagePreparer(store, embedders, pool, max_bytes=options.max_document_bytes)
         workers.append(serve(queues.IO, 8, [lister.list_page, preparer.prepare_page]))
     if "embed" in options.roles:
         workers.append(serve(queues.EMBED, options.cores, [BatchEmbedder(store, embedders).embed_batch]))
     if "db" in options.roles:
-        keeper, publisher = PassKeeper(store, tenants=options.tenants), PagePublisher(store)
+        keeper, publisher = PassKeeper(store), PagePublisher(store)
         methods: list[Callable[..., Any]] = [
             keeper.begin_pass,
             keeper.advance_checkpoint,

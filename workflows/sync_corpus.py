@@ -32,7 +32,9 @@ with workflow.unsafe.imports_passed_through():
     from workflows.act import act
     from workflows.inputs import parse_input
 
+# A history that grows without end is ended by the server: a run goes on in a new one after this much.
 PAGES_A_RUN: Final = 50
+PASSES_A_RUN: Final = 50
 BATCHES_IN_FLIGHT: Final = 16
 
 
@@ -68,7 +70,10 @@ class SyncCorpus:
             raise
 
     async def _run(self, request: SyncCorpusInput, raw: Any) -> SyncResult:
+        passes_before = self._ended
         while True:
+            if self._ended - passes_before >= PASSES_A_RUN:
+                await self._hand_over(raw)
             self._carried.last = result = await self._one_pass(request, raw)
             self._ended = self._carried.begun
             if self._carried.wanted <= self._ended:
@@ -90,7 +95,7 @@ class SyncCorpus:
         """
         ask = ask or {}
         ticket = ask.get("ticket")
-        if not isinstance(ticket, int):
+        if not isinstance(ticket, int) or not 1 <= ticket <= self._carried.begun + 1:
             ticket = self._carried.begun + 1
             self._carried.wants_full |= ask.get("full") is True
         self._carried.wanted = max(self._carried.wanted, ticket)
@@ -136,7 +141,7 @@ class SyncCorpus:
         self._carried.begun += 1
         full = self._carried.wants_full or (request.full and self._carried.begun == 1)
         self._carried.wants_full = False
-        self._carried.counts = SyncStatus(phase="listing", pass_no=self._carried.begun)
+        self._carried.counts = SyncStatus(phase="listing")
         info = workflow.info()
         begun = await act(
             "begin_pass",
@@ -152,6 +157,7 @@ class SyncCorpus:
             BegunPass,
         )
         self._carried.in_pass, self._carried.next_seq = begun.in_pass, begun.next_seq
+        self._carried.counts.pass_no = begun.in_pass.pass_no
         return begun.in_pass
 
     async def _walk(self, request: SyncCorpusInput, raw: Any, in_pass: Pass) -> bool:

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 from pgvector import HalfVector
 from psycopg import Connection
-from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
 from activities.store import Store
@@ -33,28 +32,11 @@ class Missing:
     metadata: dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class BatchState:
-    embedded: int
-    reused: int
-    is_done: bool
-    chunks: int
-
-
-def batch_state(store: Store, page_id: int, batch_no: int) -> BatchState:
-    with store.connection() as conn, conn.cursor(row_factory=class_row(BatchState)) as cur:
-        key = {"page_id": page_id, "batch_no": batch_no}
-        row = cur.execute(queries(store.schema, "embedding")["batch"], key).fetchone()
-    if row is None:
-        raise LookupError(f"batch {batch_no} of page {page_id} is gone")
-    return row
-
-
-def missing_inputs(store: Store, stored: Page, batch_no: int) -> list[Missing]:
+def missing_inputs(store: Store, page: Page, batch_no: int) -> list[Missing]:
     """The chunks of a batch that still need a vector."""
-    with store.connection() as conn:
-        params = {"page_id": stored.page_id, "batch_no": batch_no, "slab": stored.slab}
-        rows = conn.execute(queries(store.schema, "embedding")["missing_inputs"], params).fetchall()
+    with store.connection() as connection:
+        params = {"page_id": page.page_id, "batch_no": batch_no, "slab": page.slab}
+        rows = connection.execute(queries(store.schema, "embedding")["missing_inputs"], params).fetchall()
     return [
         Missing(
             rev_id=rev_id,
@@ -74,28 +56,28 @@ def missing_inputs(store: Store, stored: Page, batch_no: int) -> list[Missing]:
 def bodies(store: Store, missing: Sequence[Missing]) -> list[str]:
     """The text of each chunk, cut out of the stored documents."""
     wanted = sorted({chunk.version_id for chunk in missing})
-    with store.connection() as conn:
-        rows = conn.execute(queries(store.schema, "embedding")["texts"], {"version_ids": wanted}).fetchall()
+    with store.connection() as connection:
+        rows = connection.execute(queries(store.schema, "embedding")["texts"], {"version_ids": wanted}).fetchall()
     texts: dict[int, str] = dict(rows)
     return [texts[chunk.version_id][chunk.start_cp : chunk.end_cp] for chunk in missing]
 
 
 def reusable(
-    store: Store, stored: Page, *, identity: str, dimensions: int, missing: Sequence[Missing]
+    store: Store, page: Page, *, identity: str, dimensions: int, missing: Sequence[Missing]
 ) -> dict[tuple[int, bytes], NDArray[np.float32]]:
     """Vectors made before for the same input, label and embedder, by (sensitivity, SHA-256 of the input)."""
     found: dict[tuple[int, bytes], NDArray[np.float32]] = {}
     sql = queries(store.schema, "embedding")["reusable"]
-    with store.connection() as conn:
+    with store.connection() as connection:
         for label in sorted({chunk.sensitivity for chunk in missing}):
             params = {
-                "scope_id": stored.scope_id,
+                "scope_id": page.scope_id,
                 "embedder_identity": identity,
                 "dimensions": dimensions,
                 "sensitivity": label,
                 "sha256": sorted({chunk.sha256 for chunk in missing if chunk.sensitivity == label}),
             }
-            for sha256, vector in conn.execute(sql, params):
+            for sha256, vector in connection.execute(sql, params):
                 found[label, sha256] = vector.to_numpy()
     return found
 
@@ -108,27 +90,27 @@ class ReadyChunk:
 
 
 def stage_chunks(
-    store: Store, stored: Page, batch_no: int, chunks: Sequence[ReadyChunk], *, embedded: int, reused: int
+    store: Store, page: Page, batch_no: int, chunks: Sequence[ReadyChunk], *, embedded: int, reused: int
 ) -> None:
     """Chunk rows with their vectors, committed together with the count of what they cost."""
     sql = queries(store.schema, "embedding")
-    with store.connection() as conn, conn.transaction():
-        _copy(conn, sql["copy_chunks"], stored, chunks)
-        counts = {"page_id": stored.page_id, "batch_no": batch_no, "embedded": embedded, "reused": reused}
-        conn.execute(sql["count_embedded"], counts)
+    with store.connection() as connection, connection.transaction():
+        _copy(connection, sql["copy_chunks"], page, chunks)
+        counts = {"page_id": page.page_id, "batch_no": batch_no, "embedded": embedded, "reused": reused}
+        connection.execute(sql["count_embedded"], counts)
 
 
-def _copy(conn: Connection[Any], statement: Any, stored: Page, chunks: Sequence[ReadyChunk]) -> None:
-    with conn.cursor() as cur, cur.copy(statement) as copy:
+def _copy(connection: Connection[Any], statement: Any, page: Page, chunks: Sequence[ReadyChunk]) -> None:
+    with connection.cursor() as cursor, cursor.copy(statement) as copy:
         copy.set_types(["int4", "int8", "int4", "int8", "int4", "int4", "halfvec", "bytea", "jsonb", "text"])
         for chunk in chunks:
             row = chunk.missing
             copy.write_row(
                 (
-                    stored.slab,
+                    page.slab,
                     row.rev_id,
                     row.chunk_no,
-                    stored.scope_id,
+                    page.scope_id,
                     row.start_cp,
                     row.end_cp,
                     HalfVector(chunk.vector),
@@ -141,9 +123,9 @@ def _copy(conn: Connection[Any], statement: Any, stored: Page, chunks: Sequence[
 
 def finish_batch(store: Store, page_id: int, batch_no: int) -> tuple[int, int]:
     """Marks the batch done: chunks embedded, chunks reused, over all attempts."""
-    with store.connection() as conn:
+    with store.connection() as connection:
         key = {"page_id": page_id, "batch_no": batch_no}
-        row = conn.execute(queries(store.schema, "embedding")["finish_batch"], key).fetchone()
+        row = connection.execute(queries(store.schema, "embedding")["finish_batch"], key).fetchone()
     if row is None:
         raise LookupError(f"batch {batch_no} of page {page_id} is gone")
     return int(row[0]), int(row[1])
@@ -151,6 +133,6 @@ def finish_batch(store: Store, page_id: int, batch_no: int) -> tuple[int, int]:
 
 def quarantine(store: Store, page_id: int, rev_id: int, reason: str) -> None:
     """Sets one document aside; the page goes on without it."""
-    with store.connection() as conn:
+    with store.connection() as connection:
         params = {"page_id": page_id, "rev_id": rev_id, "reason": reason}
-        conn.execute(queries(store.schema, "embedding")["quarantine"], params)
+        connection.execute(queries(store.schema, "embedding")["quarantine"], params)

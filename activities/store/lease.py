@@ -14,7 +14,7 @@ from activities.store import Store
 from activities.store.sql import queries
 from headwater.errors import PermanentError
 
-# Renewed by every page and every embed batch, of which the longest takes two minutes.
+# Renewed by every page, and within it between documents and between chunks. No step takes four minutes.
 LEASE_S: Final = 300
 
 
@@ -54,41 +54,40 @@ def begin_pass(
     A ``run`` that has the lease already asks a second time, and gets what it was given.
     """
     sql = queries(store.schema, "lease")
-    with store.connection() as conn, conn.transaction():
-        conn.execute(sql["ensure_checkpoint"], {"connector_id": connector_id})
-        before = conn.execute(sql["lock_checkpoint"], {"connector_id": connector_id}).fetchone()
-        row = conn.execute(
+    with store.connection() as connection, connection.transaction():
+        before = connection.execute(sql["lock_checkpoint"], {"connector_id": connector_id}).fetchone()
+        row = connection.execute(
             sql["take_lease"],
             {"connector_id": connector_id, "owner": owner, "run": run, "full": full, "lease_s": LEASE_S},
         ).fetchone()
         if row is None:
-            holder = conn.execute(sql["lease_holder"], {"connector_id": connector_id}).fetchone()
+            holder = connection.execute(sql["lease_holder"], {"connector_id": connector_id}).fetchone()
             raise AlreadyRunning(
                 f"The connector is being synced by workflow {holder[0] if holder else 'unknown'}; "
                 "wait for it to end or cancel it."
             )
         pass_no, fence = row
-        seq = conn.execute(sql["next_seq"], {"connector_id": connector_id, "pass_no": pass_no}).fetchone()
+        seq = connection.execute(sql["next_seq"], {"connector_id": connector_id, "pass_no": pass_no}).fetchone()
         assert seq is not None and before is not None
         if fence != before[0]:
             detail = Jsonb({"pass_no": pass_no, "full": full})
-            conn.execute(sql["note_audit"], {"connector_id": connector_id, "actor": actor, "detail": detail})
+            connection.execute(sql["note_audit"], {"connector_id": connector_id, "actor": actor, "detail": detail})
         return Lease(pass_no=pass_no, fence=fence, next_seq=seq[0])
 
 
 def renew(store: Store, connector_id: int, *, fence: int) -> None:
-    """The lease lasts another `LEASE_S` seconds, or `StaleFence`."""
+    """The lease lasts another four minutes at least, or `StaleFence`."""
     sql = queries(store.schema, "lease")
     params = {"connector_id": connector_id, "fence": fence, "lease_s": LEASE_S}
-    with store.connection() as conn:
-        if conn.execute(sql["renew_lease"], params).fetchone() is None:
+    with store.connection() as connection:
+        if connection.execute(sql["renew_lease"], params).fetchone() is None:
             raise stale_fence(connector_id)
 
 
-def hold(store: Store, conn: Connection, connector_id: int, *, fence: int) -> None:
-    """The lease is nobody else's until the transaction of ``conn`` ends, or `StaleFence`."""
+def hold(store: Store, connection: Connection, connector_id: int, *, fence: int) -> None:
+    """The lease is nobody else's until the transaction of ``connection`` ends, or `StaleFence`."""
     params = {"connector_id": connector_id, "fence": fence}
-    if conn.execute(queries(store.schema, "lease")["hold_lease"], params).fetchone() is None:
+    if connection.execute(queries(store.schema, "lease")["hold_lease"], params).fetchone() is None:
         raise stale_fence(connector_id)
 
 
@@ -99,11 +98,11 @@ def stale_fence(connector_id: int) -> StaleFence:
 def advance(store: Store, page_id: int, *, fence: int) -> int:
     """The checkpoint's version after the page moved it. A repeat for the same page changes nothing."""
     sql = queries(store.schema, "lease")
-    with store.connection() as conn, conn.transaction():
-        moved = conn.execute(sql["advance"], {"page_id": page_id, "fence": fence, "lease_s": LEASE_S}).fetchone()
+    with store.connection() as connection, connection.transaction():
+        moved = connection.execute(sql["advance"], {"page_id": page_id, "fence": fence, "lease_s": LEASE_S}).fetchone()
         if moved is not None:
             return int(moved[0])
-        now = conn.execute(sql["advanced"], {"page_id": page_id}).fetchone()
+        now = connection.execute(sql["advanced"], {"page_id": page_id}).fetchone()
         if now is not None and now[2] == page_id:
             return int(now[0])
         if now is not None and now[1] != fence:
@@ -115,14 +114,14 @@ def end_pass(store: Store, connector_id: int, *, fence: int, pass_no: int, pause
     """Releases the lease and sums up. Harmless when repeated, and when the lease is already somebody else's."""
     sql = queries(store.schema, "lease")
     key = {"connector_id": connector_id, "pass_no": pass_no}
-    with store.connection() as conn, conn.transaction():
-        released = conn.execute(sql["release_lease"], {**key, "fence": fence, "is_paused": paused}).rowcount
+    with store.connection() as connection, connection.transaction():
+        released = connection.execute(sql["release_lease"], {**key, "fence": fence, "is_paused": paused}).rowcount
         if released:
-            conn.execute(sql["note_sync"], {**key, "error": error})
-            conn.execute(sql["forget_old_pages"], key)
-        failed = conn.execute(sql["failed_sources"], key).fetchall()
-        unlisted = conn.execute(sql["unlisted_parts"], key).fetchall()
-        generation = conn.execute(sql["live_generation"], key).fetchone()
+            connection.execute(sql["note_sync"], {**key, "error": error})
+            connection.execute(sql["forget_old_pages"], key)
+        failed = connection.execute(sql["failed_sources"], key).fetchall()
+        unlisted = connection.execute(sql["unlisted_parts"], key).fetchall()
+        generation = connection.execute(sql["live_generation"], key).fetchone()
     failures = [(path, "failed", reason) for path, reason in unlisted]
     failures += [(source_id, state, reason) for source_id, state, reason, _ in failed]
     return PassEnd(

@@ -1,9 +1,10 @@
 """Pages: what a connector listed, compared with what is held, written down before anything is read."""
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
+from psycopg import Connection
 from psycopg.rows import class_row
 
 from activities.store import Store
@@ -19,7 +20,6 @@ class Known:
     source_id: str
     source_pk: int
     state: str | None
-    reason: str | None
     source_version: str | None
     raw_sha256: bytes | None
     parser: str | None
@@ -48,25 +48,34 @@ class Item:
     grants: dict[str, object] | None = None
 
 
+@dataclass(slots=True)
+class Draft:
+    """A page coming together: what was listed so far, and what of it must be done."""
+
+    cursor: str | None
+    is_complete: bool
+    items: dict[str, Item] = field(default_factory=dict)  # by source id: what was listed last counts
+    unchanged_pks: list[int] = field(default_factory=list)
+    unlisted: list[Unlisted] = field(default_factory=list)
+    listed: int = 0
+    skipped: int = 0
+    known_failed: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class NewPage:
+    """A draft, and where it stands: page ``seq`` of a pass, under the connector's access rule of ``rule_version``."""
+
     connector_id: int
     scope_id: int
     build_id: int
     pass_no: int
     seq: int
     fence: int
-    rule_version: int  # the connector's, which the items' grants were made from
+    rule_version: int
     page_size: int
-    cursor_out: str
-    is_complete: bool
     sweep_after: str | None
-    listed: int
-    skipped: int
-    known_failed: int
-    items: Sequence[Item]
-    unchanged_pks: Sequence[int]
-    unlisted: Sequence[Unlisted]
+    draft: Draft
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,16 +89,16 @@ class StoredPage:
 
 
 def find_page(store: Store, *, connector_id: int, pass_no: int, seq: int) -> StoredPage | None:
-    with store.connection() as conn, conn.cursor(row_factory=class_row(StoredPage)) as cur:
+    with store.connection() as connection, connection.cursor(row_factory=class_row(StoredPage)) as cursor:
         key = {"connector_id": connector_id, "pass_no": pass_no, "seq": seq}
-        return cur.execute(queries(store.schema, "listing")["find_page"], key).fetchone()
+        return cursor.execute(queries(store.schema, "listing")["find_page"], key).fetchone()
 
 
 def position(store: Store, *, connector_id: int, pass_no: int, seq: int, fence: int) -> Position:
     """Where page ``seq`` begins. `StaleFence` if the lease is somebody else's by now."""
-    with store.connection() as conn:
+    with store.connection() as connection:
         key = {"connector_id": connector_id, "pass_no": pass_no, "seq": seq}
-        row = conn.execute(queries(store.schema, "listing")["listing_position"], key).fetchone()
+        row = connection.execute(queries(store.schema, "listing")["listing_position"], key).fetchone()
     if row is None or row[0] != fence or row[1] is None:
         raise stale_fence(connector_id)
     return Position(cursor=row[2], is_complete=row[3], sweep_after=row[4])
@@ -97,10 +106,10 @@ def position(store: Store, *, connector_id: int, pass_no: int, seq: int, fence: 
 
 def known_sources(store: Store, *, connector_id: int, scope_id: int, source_ids: Sequence[str]) -> dict[str, Known]:
     """What is held of ``source_ids``, by id. Ids that this connector does not hold are missing."""
-    with store.connection() as conn, conn.cursor(row_factory=class_row(Known)) as cur:
+    with store.connection() as connection, connection.cursor(row_factory=class_row(Known)) as cursor:
         params = {"connector_id": connector_id, "scope_id": scope_id, "source_ids": list(source_ids)}
-        cur.execute(queries(store.schema, "listing")["known_sources"], params)
-        return {row.source_id: row for row in cur}
+        cursor.execute(queries(store.schema, "listing")["known_sources"], params)
+        return {row.source_id: row for row in cursor}
 
 
 def record_page(store: Store, page: NewPage) -> StoredPage:
@@ -109,30 +118,28 @@ def record_page(store: Store, page: NewPage) -> StoredPage:
     When the listing is complete and had no unlisted parts, the page also deletes what the pass has not seen, as far
     as its size allows; the pages after it go on with that.
     """
-    sql = queries(store.schema, "listing")
+    sql, draft = queries(store.schema, "listing"), page.draft
     key = {"connector_id": page.connector_id, "pass_no": page.pass_no, "scope_id": page.scope_id}
-    items = list(page.items)
-    with store.connection() as conn, conn.transaction():
+    items = list(draft.items.values())
+    with store.connection() as connection, connection.transaction():
         # A run that was overtaken would mark documents as seen by its own pass, and the newer one would sweep them.
-        hold(store, conn, page.connector_id, fence=page.fence)
+        hold(store, connection, page.connector_id, fence=page.fence)
         seen = sorted(item.source_id for item in items if item.kind != "delete")
         if seen:
-            conn.execute(sql["ensure_sources"], {**key, "source_ids": seen})
-            conn.execute(sql["ensure_members"], {**key, "source_ids": seen})
-        if page.unchanged_pks:
-            conn.execute(sql["mark_seen"], {**key, "source_pks": list(page.unchanged_pks)})
-        sweep_after, is_last = page.sweep_after, False
-        if page.is_complete:
-            whole = conn.execute(sql["is_listing_whole"], key).fetchone()
-            is_last = True
-            if whole is not None and whole[0] and not page.unlisted:
-                room = max(page.page_size - len(items), 1)
-                after = sweep_after or ""
-                gone = conn.execute(sql["unseen"], {**key, "after": after, "limit": room + 1}).fetchall()
-                is_last = len(gone) <= room
-                items += [Item(kind="delete", source_id=row[0]) for row in gone[:room]]
-                sweep_after = gone[:room][-1][0] if gone else after
-        inserted = conn.execute(
+            connection.execute(sql["ensure_sources"], {**key, "source_ids": seen})
+            connection.execute(sql["ensure_members"], {**key, "source_ids": seen})
+        if draft.unchanged_pks:
+            connection.execute(sql["mark_seen"], {**key, "source_pks": draft.unchanged_pks})
+        sweep_after, is_last = page.sweep_after, draft.is_complete
+        if draft.is_complete and not draft.unlisted and _is_whole(connection, sql, key):
+            room = max(page.page_size - len(items), 1)
+            after = {**key, "after": sweep_after or "", "limit": room + 1}
+            gone = [row[0] for row in connection.execute(sql["unseen"], after)]
+            is_last = len(gone) <= room
+            swept = gone[:room]
+            items += [Item(kind="delete", source_id=source_id) for source_id in swept if source_id not in draft.items]
+            sweep_after = swept[-1] if swept else sweep_after or ""
+        inserted = connection.execute(
             sql["insert_page"],
             {
                 **key,
@@ -140,21 +147,27 @@ def record_page(store: Store, page: NewPage) -> StoredPage:
                 "seq": page.seq,
                 "fence": page.fence,
                 "rule_version": page.rule_version,
-                "cursor_out": page.cursor_out,
-                "is_complete": page.is_complete,
+                "cursor_out": draft.cursor or "",
+                "is_complete": draft.is_complete,
                 "sweep_after": sweep_after,
                 "is_last": is_last,
-                "listed": page.listed,
-                "skipped": page.skipped,
-                "known_failed": page.known_failed,
-                "unlisted": json.dumps([{"path": part.path, "reason": part.reason} for part in page.unlisted]),
+                "listed": draft.listed,
+                "skipped": draft.skipped,
+                "known_failed": draft.known_failed,
+                "unlisted": json.dumps([{"path": part.path, "reason": part.reason} for part in draft.unlisted]),
             },
         ).fetchone()
         if inserted is not None and items:
-            conn.execute(sql["insert_items"], {"page_id": inserted[0], "items": json.dumps(_records(items))})
+            connection.execute(sql["insert_items"], {"page_id": inserted[0], "items": json.dumps(_records(items))})
     stored = find_page(store, connector_id=page.connector_id, pass_no=page.pass_no, seq=page.seq)
     assert stored is not None, "the page was inserted above or stood there already"
     return stored
+
+
+def _is_whole(connection: Connection, sql: Mapping[str, bytes], key: Mapping[str, object]) -> bool:
+    """Whether every page of the pass could list all it should: only then is what was not seen gone."""
+    row = connection.execute(sql["is_listing_whole"], key).fetchone()
+    return row is not None and bool(row[0])
 
 
 def _records(items: Sequence[Item]) -> list[dict[str, object]]:

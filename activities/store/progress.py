@@ -36,7 +36,7 @@ class Progress:
 
 def pass_progress(store: Store, connector_id: int) -> Progress:
     """How far the newest pass is: what a progress bar shows."""
-    with store.connection() as conn, conn.cursor(row_factory=dict_row) as cur:
-        row = cur.execute(queries(store.schema, "progress")["progress"], {"connector_id": connector_id}).fetchone()
+    with store.connection() as connection, connection.cursor(row_factory=dict_row) as cursor:
+        row = cursor.execute(queries(store.schema, "progress")["progress"], {"connector_id": connector_id}).fetchone()
     assert row is not None, "an aggregate has one row"
     return Progress(**row)

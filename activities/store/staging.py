@@ -15,6 +15,8 @@ from activities.store.lease import stale_fence
 from activities.store.sql import queries
 
 BATCH_CHUNKS: Final = 128
+# Each batch is some events of a history that may hold 51,200: a page of giants has larger batches, not more of them.
+PAGE_BATCHES: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +27,6 @@ class Page:
     state: str
     in_flight: list[int]
     fence: int
-    owner: str | None
     slab: int
     scope_id: int
 
@@ -80,8 +81,8 @@ class NotedItem:
 
 def leased_page(store: Store, page_id: int, *, fence: int) -> Page:
     """The page, for a run that holds its connector's lease under ``fence``; `StaleFence` for any other."""
-    with store.connection() as conn, conn.cursor(row_factory=class_row(Page)) as cur:
-        row = cur.execute(queries(store.schema, "staging")["page"], {"page_id": page_id}).fetchone()
+    with store.connection() as connection, connection.cursor(row_factory=class_row(Page)) as cursor:
+        row = cursor.execute(queries(store.schema, "staging")["page"], {"page_id": page_id}).fetchone()
     if row is None:
         raise LookupError(f"page {page_id} is gone")
     if row.fence != fence:
@@ -89,49 +90,53 @@ def leased_page(store: Store, page_id: int, *, fence: int) -> Page:
     return row
 
 
-def open_items(store: Store, stored: Page) -> list[OpenItem]:
-    """The documents still to be read, after settling what a died worker left in flight."""
+def open_items(store: Store, page: Page, *, excused: bool) -> list[OpenItem]:
+    """The documents still to be read, after settling what the last attempt left in flight.
+
+    ``excused``: that attempt's worker is known to live, so that no document ended it.
+    """
     sql = queries(store.schema, "staging")
-    with store.connection() as conn, conn.cursor(row_factory=class_row(OpenItem)) as cur:
-        if stored.in_flight:
-            settle = "blame_one" if len(stored.in_flight) == 1 else "blame_nobody"
-            conn.execute(sql[settle], {"page_id": stored.page_id, "ords": stored.in_flight})
-        return cur.execute(sql["open_items"], {"page_id": stored.page_id}).fetchall()
+    with store.connection() as connection, connection.cursor(row_factory=class_row(OpenItem)) as cursor:
+        if page.in_flight:
+            blame = "blame_one" if len(page.in_flight) == 1 else "blame_nobody"
+            settle = "unstart_items" if excused else blame
+            connection.execute(sql[settle], {"page_id": page.page_id, "ords": page.in_flight})
+        return cursor.execute(sql["open_items"], {"page_id": page.page_id}).fetchall()
 
 
-def start_items(store: Store, stored: Page, ords: Sequence[int]) -> dict[int, Started]:
+def start_items(store: Store, page: Page, ords: Sequence[int]) -> dict[int, Started]:
     """Marks documents as being read, before they are; by their position in the page."""
-    with store.connection() as conn, conn.cursor(row_factory=class_row(Started)) as cur:
-        params = {"page_id": stored.page_id, "scope_id": stored.scope_id, "ords": list(ords)}
-        return {row.ord: row for row in cur.execute(queries(store.schema, "staging")["start_items"], params)}
+    with store.connection() as connection, connection.cursor(row_factory=class_row(Started)) as cursor:
+        params = {"page_id": page.page_id, "scope_id": page.scope_id, "ords": list(ords)}
+        return {row.ord: row for row in cursor.execute(queries(store.schema, "staging")["start_items"], params)}
 
 
-def release_items(store: Store, stored: Page, ords: Sequence[int]) -> None:
+def release_items(store: Store, page: Page, ords: Sequence[int]) -> None:
     """Takes a start back when reading stopped for a reason that is no document's: none of them is blamed."""
-    with store.connection() as conn:
-        params = {"page_id": stored.page_id, "ords": list(ords)}
-        conn.execute(queries(store.schema, "staging")["unstart_items"], params)
+    with store.connection() as connection:
+        params = {"page_id": page.page_id, "ords": list(ords)}
+        connection.execute(queries(store.schema, "staging")["unstart_items"], params)
 
 
 def land_items(
     store: Store,
-    stored: Page,
+    page: Page,
     started: Mapping[int, Started],
     staged: Sequence[StagedDocument],
     noted: Sequence[NotedItem],
 ) -> None:
     """What reading a group of documents gave, in one transaction."""
     sql = queries(store.schema, "staging")
-    with store.connection() as conn, conn.pipeline(), conn.transaction():
+    with store.connection() as connection, connection.pipeline(), connection.transaction():
         for document in staged:
             begun = started[document.ord]
-            conn.execute(
+            connection.execute(
                 sql["stage_document"],
                 {
-                    "page_id": stored.page_id,
+                    "page_id": page.page_id,
                     "ord": document.ord,
-                    "scope_id": stored.scope_id,
-                    "build_id": stored.build_id,
+                    "scope_id": page.scope_id,
+                    "build_id": page.build_id,
                     "source_pk": begun.source_pk,
                     "source_seq": begun.read_seq,
                     "base_gen": begun.head_gen,
@@ -150,23 +155,24 @@ def land_items(
                 },
             )
         for item in noted:
-            params = {"page_id": stored.page_id, "ord": item.ord, "kind": item.kind, "status": Jsonb(item.status)}
-            conn.execute(sql["note_item"], params)
-        conn.execute(sql["land_items"], {"page_id": stored.page_id})
+            params = {"page_id": page.page_id, "ord": item.ord, "kind": item.kind, "status": Jsonb(item.status)}
+            connection.execute(sql["note_item"], params)
+        connection.execute(sql["land_items"], {"page_id": page.page_id})
 
 
-def finish_preparing(store: Store, stored: Page) -> int:
+def finish_preparing(store: Store, page: Page) -> int:
     """Cuts the page's chunks into embed batches; how many there are."""
     sql = queries(store.schema, "staging")
-    key = {"page_id": stored.page_id}
-    with store.connection() as conn, conn.transaction():
-        if stored.state == "listed":
-            revisions = conn.execute(sql["staged_revisions"], key).fetchall()
+    key = {"page_id": page.page_id}
+    with store.connection() as connection, connection.transaction():
+        if page.state == "listed":
+            revisions = connection.execute(sql["staged_revisions"], key).fetchall()
             chunks = [(rev_id, chunk_no) for rev_id, count in revisions for chunk_no in range(1, count + 1)]
-            for batch_no, first in enumerate(range(0, len(chunks), BATCH_CHUNKS)):
-                part = chunks[first : first + BATCH_CHUNKS]
+            size = max(BATCH_CHUNKS, -(-len(chunks) // PAGE_BATCHES))
+            for batch_no, first in enumerate(range(0, len(chunks), size)):
+                part = chunks[first : first + size]
                 members = {"rev_ids": [rev for rev, _ in part], "chunk_nos": [no for _, no in part]}
-                conn.execute(sql["insert_batch"], {**key, "batch_no": batch_no, **members})
-            conn.execute(sql["finish_preparing"], key)
-        row = conn.execute(sql["count_batches"], key).fetchone()
+                connection.execute(sql["insert_batch"], {**key, "batch_no": batch_no, **members})
+            connection.execute(sql["finish_preparing"], key)
+        row = connection.execute(sql["count_batches"], key).fetchone()
         return int(row[0]) if row else 0

@@ -14,7 +14,6 @@ HELD = Known(
     source_id="folder:a/b.md",
     source_pk=1,
     state="indexed",
-    reason=None,
     source_version="v1",
     raw_sha256=b"raw",
     parser="markdown/2",

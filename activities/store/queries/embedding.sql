@@ -1,8 +1,5 @@
 -- Embedding: the chunks of a batch that have no row yet, and the rows that give them their vectors.
 
--- batch --
-SELECT embedded, reused, is_done, cardinality(rev_ids) AS chunks FROM {schema}.batch WHERE page_id = %(page_id)s AND batch_no = %(batch_no)s;
-
 -- missing_inputs --
 -- The chunks of a batch that have no row yet: a repeat goes on where the last attempt committed. A revision that was
 -- quarantined meanwhile is no longer attached to its item and is left out. One row for each revision, because each look

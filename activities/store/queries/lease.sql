@@ -1,8 +1,5 @@
 -- The checkpoint row: a connector's cursor, and the lease that lets one run at a time move it.
 
--- ensure_checkpoint --
-INSERT INTO {schema}.checkpoint (connector_id) VALUES (%(connector_id)s) ON CONFLICT DO NOTHING;
-
 -- lock_checkpoint --
 SELECT fence FROM {schema}.checkpoint WHERE connector_id = %(connector_id)s FOR NO KEY UPDATE;
 
@@ -30,9 +27,13 @@ SELECT owner, lease_until FROM {schema}.checkpoint WHERE connector_id = %(connec
 SELECT coalesce(max(seq), 0) + 1 AS seq FROM {schema}.page WHERE connector_id = %(connector_id)s AND pass_no = %(pass_no)s;
 
 -- renew_lease --
-UPDATE {schema}.checkpoint SET lease_until = now() + %(lease_s)s * interval '1 second'
- WHERE connector_id = %(connector_id)s AND fence = %(fence)s AND owner IS NOT NULL
-RETURNING pass_no;
+-- Asked every few seconds and written once a minute: most askings cost neither a commit nor a lock.
+WITH renewed AS (
+  UPDATE {schema}.checkpoint SET lease_until = now() + %(lease_s)s * interval '1 second'
+   WHERE connector_id = %(connector_id)s AND fence = %(fence)s AND owner IS NOT NULL
+     AND lease_until < now() + (%(lease_s)s - 60) * interval '1 second')
+SELECT pass_no FROM {schema}.checkpoint
+ WHERE connector_id = %(connector_id)s AND fence = %(fence)s AND owner IS NOT NULL;
 
 -- hold_lease --
 -- Nobody takes the lease over before this transaction is over.
@@ -66,15 +67,28 @@ UPDATE {schema}.connector SET last_sync_at = CASE WHEN %(error)s::text IS NULL T
  WHERE connector_id = %(connector_id)s;
 
 -- forget_old_pages --
+-- With the pages go the cuts of what they staged and never published; the rest of that staging awaits collection.
+WITH cuts AS (
+  DELETE FROM {schema}.cut WHERE rev_id IN (
+    SELECT i.rev_id FROM {schema}.page_item i JOIN {schema}.page p USING (page_id)
+     WHERE p.connector_id = %(connector_id)s AND p.pass_no < %(pass_no)s AND i.rev_id IS NOT NULL))
 DELETE FROM {schema}.page WHERE connector_id = %(connector_id)s AND pass_no < %(pass_no)s;
 
 -- failed_sources --
--- What a sync reports as failed: this connector's sources that the pass saw and that hold no healthy text.
-SELECT s.source_id, i.state, i.reason, count(*) OVER () AS total
-  FROM {schema}.membership m JOIN {schema}.source s USING (source_pk) JOIN {schema}.ingestion i USING (source_pk)
- WHERE m.connector_id = %(connector_id)s AND m.pass_no = %(pass_no)s
-   AND i.state IN ('no_text', 'encrypted', 'too_large', 'unsupported', 'failed', 'quarantined')
- ORDER BY s.source_id LIMIT 100;
+-- What a sync reports as failed: this connector's sources that the pass saw and that hold no healthy text, and what it
+-- listed although it is somebody else's.
+SELECT source_id, state, reason, count(*) OVER () AS total FROM (
+  SELECT s.source_id, i.state, i.reason
+    FROM {schema}.membership m JOIN {schema}.source s USING (source_pk) JOIN {schema}.ingestion i USING (source_pk)
+   WHERE m.connector_id = %(connector_id)s AND m.pass_no = %(pass_no)s
+     AND i.state IN ('no_text', 'encrypted', 'too_large', 'unsupported', 'failed', 'quarantined')
+  UNION ALL
+  SELECT i.source_id, x ->> 'state', x ->> 'reason'
+    FROM {schema}.page p JOIN {schema}.page_item i USING (page_id)
+   CROSS JOIN jsonb_array_elements(p.result -> 'failures') x
+   WHERE p.connector_id = %(connector_id)s AND p.pass_no = %(pass_no)s
+     AND i.outcome = 'owned' AND x ->> 'source_id' = i.source_id) f
+ ORDER BY source_id LIMIT 100;
 
 -- unlisted_parts --
 SELECT u ->> 'path' AS path, u ->> 'reason' AS reason

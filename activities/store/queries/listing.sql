@@ -15,7 +15,7 @@ SELECT c.fence, c.owner, coalesce(p.cursor_out, c.cursor) AS cursor, coalesce(p.
 -- known_sources --
 -- What is held for each listed id: how it was last read, and whether readers see it at the live pointer.
 -- LATERAL with LIMIT 1: as a plain join, a plan that was kept from when the table was small reads every source of the scope.
-SELECT s.source_id, s.source_pk, i.state, i.reason, i.source_version, i.raw_sha256, i.parser,
+SELECT s.source_id, s.source_pk, i.state, i.source_version, i.raw_sha256, i.parser,
        m.rule_version, v.content_hash
   FROM unnest(%(source_ids)s::text[]) AS u (id)
  CROSS JOIN LATERAL (SELECT * FROM {schema}.source WHERE scope_id = %(scope_id)s AND source_id = u.id LIMIT 1) s
