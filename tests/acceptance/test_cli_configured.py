@@ -68,6 +68,18 @@ def test_a_sync_that_nobody_works_on_says_so_soon(headwater: CommandLine, tmp_pa
     assert "start workers there with `headwater worker`" in ended.err
 
 
+def test_a_root_that_only_workers_see_is_not_taken_for_gone(headwater: CommandLine, tmp_path: Path) -> None:
+    folder = files(tmp_path / "docs", {"a.md": "# Alpha\n"})
+    sync = ("--corpus", CORPUS, "--name", "docs", "--grant", "everyone")
+    unattended = headwater.run("sync", "folder", "/documents-of-workers", *sync)
+    assert unattended.status == 1, unattended.err
+    for _again in range(2):
+        ended = headwater.run("sync", "folder", folder, *sync)
+        assert ended.status == 2
+        assert "root at /documents-of-workers, and only its workers can see whether that is gone" in ended.err
+    assert headwater.run("sync", "folder", "/documents-of-workers", *sync).status == 1
+
+
 def test_workers_of_separate_roles_do_the_work(headwater: CommandLine, tmp_path: Path) -> None:
     folder = files(tmp_path / "docs", {"a.md": "# Alpha\n\nThe first letter.\n"})
     sync = ("sync", "folder", folder, "--corpus", CORPUS, "--grant", "everyone")

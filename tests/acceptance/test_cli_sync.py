@@ -147,6 +147,16 @@ def test_the_operator_sees_states_and_one_source(headwater: CommandLine, corpus:
     assert "signatures" not in headwater.run("source", "show", source_id, "--corpus", corpus).out
 
 
+def test_an_access_file_never_becomes_a_document(headwater: CommandLine, corpus: str, tmp_path: Path) -> None:
+    rules = '- path: "**"\n  grant: ["group:staff"]\n'
+    folder = files(tmp_path / "docs", {"a.md": "# Alpha\n\nThe first letter.\n", "access.yml": rules})
+    sync = ("sync", "folder", folder, "--corpus", corpus)
+    assert headwater.json(*sync, "--access", folder / "access.yml")["upserted"] == 1
+    assert headwater.json(*sync, "--grant", "everyone")["upserted"] == 0
+    (source,) = headwater.json("status", "--corpus", corpus)["sources"]
+    assert source["source_id"].endswith("/a.md")
+
+
 def test_a_moved_folder_goes_on_under_its_name(
     headwater: CommandLine, corpus: str, folder: Path, tmp_path: Path
 ) -> None:

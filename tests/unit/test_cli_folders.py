@@ -50,6 +50,27 @@ def test_a_name_stays_where_it_is_while_the_old_root_is_there() -> None:
         choose(KnownFolder("handbook", "/old/docs"), name="handbook")
 
 
+def test_a_root_that_only_the_workers_see_moves_nowhere() -> None:
+    with pytest.raises(WrongUsage) as refused:
+        choose_connector(
+            [KnownFolder("handbook", "/documents")],
+            root="/data",
+            name="handbook",
+            default_name=DEFAULT,
+            is_gone=lambda _: None,
+        )
+    assert str(refused.value) == (
+        "Connector handbook of this corpus has its root at /documents, and only its workers can see whether that is gone: "
+        "give that PATH again, or choose another --name for this folder."
+    )
+
+
+def test_a_root_that_only_the_workers_see_is_not_called_gone() -> None:
+    known = [KnownFolder("docs-ffffff", "/old/docs")]
+    choice = choose_connector(known, root="/srv/docs", name=None, default_name=DEFAULT, is_gone=lambda _: None)
+    assert choice == Choice(DEFAULT, is_new=True)
+
+
 def test_a_new_name_makes_a_second_connector_of_one_root() -> None:
     assert choose(KnownFolder("handbook", "/srv/docs"), name="second") == Choice("second", is_new=True)
 

@@ -1,8 +1,9 @@
 """What `sync folder` was asked for, checked, and the connector's row that comes of it."""
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from headwater.models import Scope
 from workers.cli.context import Invocation
@@ -79,7 +80,7 @@ def register(
     invocation: Invocation, store: "Store", services: Services, embedders: "EmbedderSource", request: FolderRequest
 ) -> "ConnectorRow":
     """The connector's row, made or changed as asked; says what the person should know."""
-    from activities.connectors import default_connector_name, folder_config
+    from activities.connectors import default_connector_name
     from activities.connectors.folder_ids import path_from_text
     from activities.store.connectors import connectors_of, ensure_connector
 
@@ -90,7 +91,8 @@ def register(
         root=request.root,
         name=request.name,
         default_name=default_connector_name(request.scope, path_from_text(request.root)),
-        is_gone=lambda root: not os.path.lexists(path_from_text(root)),
+        # Configured workers may run where other folders are than here.
+        is_gone=lambda root: not os.path.lexists(path_from_text(root)) if services.is_embedded else None,
     )
     build = ensure_corpus(store, request.scope, invocation.settings)
     if services.is_embedded:
@@ -98,12 +100,31 @@ def register(
     for note in (*choice.notes, embedder_note(build, request.scope, invocation.settings)):
         if note:
             output.note(note)
-    config = folder_config(path_from_text(request.root), access=request.rule, access_file=request.access_file)
-    if request.rule is None and not choice.is_new:
-        config = dict(known[choice.name].config) | {"root": request.root}
+    config = config_of(request, None if choice.is_new else known[choice.name].config)
     if config["access"] is None:
         output.warn(
             "Nobody may read these documents: they are indexed, and found by no one until a sync is given "
             "--grant or --access."
         )
     return ensure_connector(store, build.scope_id, choice.name, "folder", config, new_rule=request.rule is not None)
+
+
+def config_of(request: FolderRequest, stored: Mapping[str, Any] | None) -> dict[str, Any]:
+    """What the connector's row is to hold: what was asked for, and the rest of what is ``stored``."""
+    from activities.connectors import folder_config
+    from activities.connectors.folder_ids import path_from_text
+
+    config = folder_config(path_from_text(request.root), access=request.rule, access_file=request.access_file)
+    if stored is None:
+        return config
+    if request.rule is None:
+        config["access"] = stored.get("access")
+    if request.access_file is None:  # grants on the command line make no document of the file that held them before
+        config["access_file"] = _moved_along(stored.get("access_file"), stored["root"], request.root)
+    return {**stored, **config}
+
+
+def _moved_along(access_file: str | None, old_root: str, root: str) -> str | None:
+    if access_file is None or not access_file.startswith(f"{old_root}/"):
+        return access_file
+    return root + access_file.removeprefix(old_root)

@@ -29,9 +29,13 @@ def choose_connector(
     root: str,
     name: str | None,
     default_name: str,
-    is_gone: Callable[[str], bool],
+    is_gone: Callable[[str], bool | None],
 ) -> Choice:
-    """The connector that ``root`` belongs to. Raises `WrongUsage` where two folders would share one name."""
+    """The connector that ``root`` belongs to. Raises `WrongUsage` where two folders would share one name.
+
+    ``is_gone`` returns None where that cannot be seen from here: a root is then never taken for gone, because a pass over
+    another folder would delete all of its documents.
+    """
     if name is None:
         return _unnamed(known, root=root, default_name=default_name, is_gone=is_gone)
     for folder in known:
@@ -39,8 +43,14 @@ def choose_connector(
             continue
         if folder.root == root:
             return Choice(name, is_new=False)
-        if is_gone(folder.root):
+        gone = is_gone(folder.root)
+        if gone:
             return Choice(name, is_new=False, notes=(f"Connector {name} moves from {folder.root} to {root}.",))
+        if gone is None:
+            raise WrongUsage(
+                f"Connector {name} of this corpus has its root at {folder.root}, and only its workers can see whether that "
+                "is gone: give that PATH again, or choose another --name for this folder."
+            )
         raise WrongUsage(
             f"Connector {name} of this corpus has its root at {folder.root}, which is still there: "
             "choose another --name for this folder."
@@ -48,7 +58,9 @@ def choose_connector(
     return Choice(name, is_new=True)
 
 
-def _unnamed(known: Sequence[KnownFolder], *, root: str, default_name: str, is_gone: Callable[[str], bool]) -> Choice:
+def _unnamed(
+    known: Sequence[KnownFolder], *, root: str, default_name: str, is_gone: Callable[[str], bool | None]
+) -> Choice:
     same_root = [folder.name for folder in known if folder.root == root]
     if default_name in same_root:
         return Choice(default_name, is_new=False)
@@ -65,7 +77,9 @@ def _unnamed(known: Sequence[KnownFolder], *, root: str, default_name: str, is_g
     return Choice(default_name, is_new=True, notes=_moved_perhaps(known, root=root, is_gone=is_gone))
 
 
-def _moved_perhaps(known: Sequence[KnownFolder], *, root: str, is_gone: Callable[[str], bool]) -> tuple[str, ...]:
+def _moved_perhaps(
+    known: Sequence[KnownFolder], *, root: str, is_gone: Callable[[str], bool | None]
+) -> tuple[str, ...]:
     base = root.rstrip("/").rpartition("/")[2]
     for folder in known:
         if folder.root.rstrip("/").rpartition("/")[2] == base and is_gone(folder.root):

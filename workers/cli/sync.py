@@ -65,7 +65,8 @@ def folder_command(
     only when --grant or --access is given. Without either, a new folder is indexed and readable by nobody. Files and
     folders whose name begins with a dot are not read.
 
-    A folder that was moved goes on under its old documents' ids with --name OLD and the new PATH.
+    A folder that was moved goes on under its old documents' ids with --name OLD and the new PATH; not with configured
+    services, whose folders are where their workers are.
 
     A second sync of the same folder waits for a pass that starts after it was asked for. Ctrl-C stops only a run that
     this command started, between two batches; the next sync goes on from there.
