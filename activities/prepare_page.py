@@ -34,7 +34,7 @@ log = structlog.get_logger()
 IN_FLIGHT: Final = 8
 ATTEMPTS: Final = 3
 ATTEMPT_S: Final = 600.0  # well before the activity's timeout, which would leave documents in flight
-RETRY_AFTER: Final = timedelta(seconds=2)
+RETRY_AFTER: Final = timedelta(seconds=1)
 
 
 class PagePreparer:

@@ -65,9 +65,7 @@ class ByHand:
         embedders, parsers = EmbedderSource(resolve), CURRENT | {FETCHER, size_limit(MAX_BYTES)}
         self._keeper = PassKeeper(store)
         self._lister = PageLister(store, parsers=parsers)
-        self._preparer = PagePreparer(
-            store, embedders, parser or InlineParser(), max_bytes=MAX_BYTES, parsers=parsers
-        )  # fmt: skip
+        self._preparer = PagePreparer(store, embedders, parser or InlineParser(), max_bytes=MAX_BYTES)
         self._embedder = BatchEmbedder(store, embedders)
         self._publisher = PagePublisher(store)
 

@@ -21,7 +21,7 @@ from temporalio.worker import Replayer
 from headwater.contracts import SyncNow, SyncResult
 from tests.workflows.scripted_activities import Script
 from workflows import queues
-from workflows.sync_corpus import PAGES_A_RUN, SyncCorpus
+from workflows.sync_corpus import PAGES_A_RUN, PASSES_A_RUN, SyncCorpus
 
 SCOPE = {"tenant_id": "t1", "resource_id": "docs", "corpus_id": "handbook"}
 INPUT: dict[str, Any] = {"scope": SCOPE, "connector": "shelf"}
@@ -195,6 +195,31 @@ async def _until(condition: Any, deadline_s: float = 10) -> None:
     async with asyncio.timeout(deadline_s):
         while not await condition():
             pass
+
+
+async def test_a_ticket_from_nowhere_is_a_new_question(temporal_client: Client) -> None:
+    script = Script(pages=1)
+    embedding, go_on = script.hold("embed_batch 1.0")
+    async with script.served(temporal_client):
+        handle = await start(temporal_client)
+        await asyncio.wait_for(embedding.wait(), 10)
+        asked = asyncio.create_task(handle.execute_update("sync_now", {"ticket": 10**9}, result_type=SyncNow))
+        await _until(lambda: _wanted(handle, asked))
+        go_on.set()
+        answer = await asked
+        await handle.result()
+    assert answer.ticket == 2
+    assert script.count("begin_pass") == 2
+
+
+async def test_a_run_that_is_nudged_without_end_goes_on_in_a_new_one(temporal_client: Client) -> None:
+    script = Script(pages=1, items=0, nudges=PASSES_A_RUN + 2)
+    async with script.served(temporal_client):
+        handle = await start(temporal_client)
+        await handle.result()
+        first = temporal_client.get_workflow_handle(handle.id, run_id=handle.first_execution_run_id)
+        assert (await first.describe()).status == WorkflowExecutionStatus.CONTINUED_AS_NEW
+    assert script.count("begin_pass") == PASSES_A_RUN + 3
 
 
 async def test_whoever_waits_for_a_pass_that_fails_is_told_why(temporal_client: Client) -> None:
