@@ -82,6 +82,7 @@ class PageLister:
             while not draft.is_complete and room >= max(1, wanted.page_size // 2) and time.monotonic() < until:
                 self._take(draft, connector, row, limit=room, full=wanted.in_pass.full)
                 room = wanted.page_size - len(draft.items)
+                activity.heartbeat(draft.listed)
                 check_running()
         self._walks[row.connector_id] = row, connector
         return draft
