@@ -11,6 +11,7 @@ from headwater.errors import ValidationError
 SCOPE_PART: Final = re.compile(r"[A-Za-z0-9._@~-]{1,64}\Z")
 SOURCE_ID: Final = re.compile(r"[A-Za-z0-9._~:/@!$&'()*+,;=%-]{1,256}\Z")
 SOURCE_ID_MAX: Final = 256
+SCHEMA_BYTES: Final = 56  # leaves room for "_reader" within the 63 that Postgres keeps of a name
 UNSTORABLE: Final = re.compile("[\x00\ud800-\udfff]")  # NUL and lone surrogates: Postgres holds neither
 
 
@@ -28,6 +29,20 @@ def check_source_id(value: str, field: str = "source_id") -> str:
             f"{field} {value[:80]!r} must be 1 to 256 characters of A-Z a-z 0-9 . _ ~ : / @ ! $ & ' ( ) * + , ; = % -."
         )
     return value
+
+
+def check_schema(schema: str) -> str:
+    """``schema`` unchanged, if Postgres can have a schema of that name and a reader role named after it."""
+    # Postgres keeps pg_ for itself, and UTF-8 has no half of a surrogate pair.
+    if (
+        not 0 < len(schema.encode("utf-8", "surrogatepass")) <= SCHEMA_BYTES
+        or UNSTORABLE.search(schema)
+        or schema.startswith("pg_")
+    ):
+        raise ValidationError(
+            f"schema {schema[:80]!r} must have 1 to {SCHEMA_BYTES} bytes, no NUL, and not begin with pg_."
+        )
+    return schema
 
 
 def chunk_id(source_id: str, chunk_no: int) -> str:

@@ -72,6 +72,13 @@ def test_a_server_that_refuses_is_quoted_without_the_password(
     assert "wrong-secret" not in str(caught.value)
 
 
+@pytest.mark.parametrize("password", ["hun@ter2", "hun/ter2", "5432/ter2", "hun?ter2", "hun@ter..2", "%zzter2"])
+def test_a_password_that_ends_early_is_not_quoted(ask: Ask, password: str) -> None:
+    with pytest.raises(StoreError) as caught:
+        ask("text", dsn=f"postgresql://u:{password}@127.0.0.1:1/db")
+    assert caught.value.__cause__ is None and caught.value.__suppress_context__
+
+
 def test_a_dsn_that_is_none_is_not_repeated(ask: Ask) -> None:
     with pytest.raises(StoreError, match=r"^dsn is not one") as caught:
         ask("text", dsn="postgres and secret")
@@ -83,7 +90,7 @@ def test_a_database_that_was_not_migrated_says_what_to_run(ask: Ask, postgres: s
         ask("text", dsn=postgres)
 
 
-@pytest.mark.parametrize("schema", ["", "x" * 57, "a\0b"])
+@pytest.mark.parametrize("schema", ["", "x" * 57, "a\0b", "pg_mine"])
 def test_a_schema_that_cannot_be_is_refused(schema: str, embedder: HashEmbedder) -> None:
     for connect in (Retriever.connect, AsyncRetriever.connect):
         with pytest.raises(ValidationError, match=r"^schema"):
@@ -172,7 +179,8 @@ def test_a_login_without_the_role_is_told_which_one_it_needs(database: str, ask:
 
 
 def test_the_library_s_own_session_is_read_only(database: str, embedder: HashEmbedder) -> None:
-    with Retriever.connect(database, embedder=embedder) as retriever, retriever._connection() as connection:
+    with Retriever.connect(database, embedder=embedder) as retriever, retriever._connections.lend() as loan:
+        connection = loan.connected()
         with pytest.raises(psycopg.errors.ReadOnlySqlTransaction):
             connection.execute("DELETE FROM headwater.tombstone")
         settings = connection.execute("SELECT current_setting('plan_cache_mode'), current_setting('jit')").fetchone()

@@ -30,6 +30,7 @@ class Wire:
         self._sockets: list[socket.socket] = []
         self._threads: list[threading.Thread] = []
         self.is_held = threading.Event()
+        self.accepted = 0  # connections since the start
         self._listener = socket.create_server(("127.0.0.1", 0))
         self._port: int = self._listener.getsockname()[1]
         self.dsn = make_conninfo(dsn, host="127.0.0.1", port=self._port, sslmode="disable")
@@ -92,6 +93,7 @@ class Wire:
                 return
             server = socket.create_connection(self._server)
             with self._lock:
+                self.accepted += 1
                 self._sockets += [client, server]
             self._start(self._pass_on, client, server, True)
             self._start(self._pass_on, server, client, False)
