@@ -11,11 +11,9 @@ from pydantic import AfterValidator, BeforeValidator, ByteSize, Field, SecretStr
 from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 
 from headwater.errors import HeadwaterError, ValidationError
-from headwater.ids import check_scope_part
+from headwater.ids import check_schema, check_scope_part
 
 PREFIX: Final = "HEADWATER_"
-# The name of the role `<schema>_reader` must fit PostgreSQL's 63 bytes too.
-SCHEMA_MAX_BYTES: Final = 63 - len("_reader")
 
 
 class SettingsError(HeadwaterError, ValueError):
@@ -23,9 +21,10 @@ class SettingsError(HeadwaterError, ValueError):
 
 
 def _schema_name(value: str) -> str:
-    if not value or len(value.encode()) > SCHEMA_MAX_BYTES or "\x00" in value or value.startswith("pg_"):
-        raise ValueError(f"must be 1 to {SCHEMA_MAX_BYTES} bytes and must not begin with pg_")
-    return value
+    try:
+        return check_schema(value)
+    except ValidationError as error:
+        raise ValueError(str(error)) from error
 
 
 def _absolute(value: Path) -> Path:

@@ -3,17 +3,38 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Final, Self
 
 import psycopg
 from pgvector.psycopg import register_vector
-from psycopg_pool import ConnectionPool, PoolTimeout
+from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
-from activities.store.sql import check_schema
+from headwater.dsn import is_quotable, not_reached
 from headwater.errors import StoreError, TransientError, ValidationError
+from headwater.ids import check_schema
 
 CONNECT_TIMEOUT_S = 10
 NOT_MIGRATED = "This database has no pgvector yet: run `headwater migrate`."
+
+# What waiting, or another attempt, can help: SQLSTATEs and whole classes of them.
+_PASSING: Final = (
+    "08",  # the connection broke, or a pooler in between had none
+    "25006",  # this server is a standby now: after a failover the same address leads to the new primary
+    "25P03",  # a transaction that idled too long, as a machine that slept lets it
+    "25P04",  # a transaction that took too long
+    "40",  # serialization failures and deadlocks
+    "53",  # out of memory, connections or disk
+    "55006",  # somebody else uses the object
+    "55P03",  # somebody else has the lock
+    "57",  # cancelled, shut down, starting up
+    "58000",  # the system under Postgres failed
+    "58030",  # input or output failed
+    "72",  # the snapshot got too old
+)
+_LASTING: Final = (
+    "40002",  # a constraint was broken, if only at the end
+    "57P04",  # the database was dropped
+)
 
 
 class StoreUnavailable(TransientError, StoreError):
@@ -96,12 +117,16 @@ def _configure(connection: psycopg.Connection) -> None:
 def connect(dsn: str) -> psycopg.Connection:
     """One connection of its own, which may be to an empty database: for migrating and for checks."""
     try:
-        connection = psycopg.connect(dsn, **CONNECTION)
-    except psycopg.ProgrammingError as error:  # its message repeats the string, password and all
+        return psycopg.connect(dsn, **CONNECTION)
+    except (psycopg.ProgrammingError, UnicodeError):  # the message repeats the string, password and all
         raise ValidationError(
             "The database URL is not one Postgres understands: write postgresql://user:password@host:port/database."
-        ) from error
-    return connection
+        ) from None
+    except psycopg.Error as error:
+        raise StoreUnavailable(
+            f"Postgres is not reachable ({not_reached(error, dsn)}): see whether it is up, and check "
+            "HEADWATER_DATABASE_URL."
+        ) from (error if is_quotable(dsn) else None)
 
 
 @contextmanager
@@ -114,18 +139,23 @@ def translated() -> Iterator[None]:
             f"No connection to Postgres came free within {CONNECT_TIMEOUT_S} s: see whether the server is up, "
             "and whether its max_connections is enough for all workers."
         ) from error
+    except PoolClosed as error:
+        raise StoreUnavailable("The store is closed here: this process is stopping, another one goes on.") from error
     except psycopg.errors.DiskFull as error:
         raise StoreUnavailable(
             "Postgres has no room left on its disk: free some space, then run this again."
         ) from error
-    except (psycopg.OperationalError, psycopg.InterfaceError) as error:
-        raise StoreUnavailable(_away(error)) from error
     except psycopg.errors.UniqueViolation as error:
         rule = error.diag.constraint_name or "a unique key"
         raise DuplicateRow(f"Postgres has such a row already ({rule}): another attempt wrote it meanwhile.") from error
     except (psycopg.errors.UndefinedTable, psycopg.errors.UndefinedColumn) as error:
         raise StoreError("The schema is not there, or is older than this program: run `headwater migrate`.") from error
     except psycopg.Error as error:
+        if is_passing(error):
+            raise StoreUnavailable(
+                f"Postgres broke off ({type(error).__name__}, {error.sqlstate or 'no SQLSTATE'}): the same step may be run "
+                "again."
+            ) from error
         # Not the message: it can repeat a value. The names of the rule and of what broke it are safe.
         where = error.diag.constraint_name or error.diag.table_name or "this statement"
         raise StoreError(
@@ -134,10 +164,8 @@ def translated() -> Iterator[None]:
         ) from error
 
 
-def _away(error: psycopg.Error) -> str:
-    if error.sqlstate is not None:  # the server spoke, so the connection stood
-        return f"Postgres broke off ({type(error).__name__}, {error.sqlstate}): the same step may be run again."
-    if isinstance(error, psycopg.errors.ConnectionTimeout):
-        return f"Postgres did not answer within {CONNECT_TIMEOUT_S} s: see whether it is up and reachable."
-    reason = str(error).strip().splitlines()[-1][:300] if str(error).strip() else type(error).__name__
-    return f"Postgres is not reachable ({reason}): see whether it is up, and check HEADWATER_DATABASE_URL."
+def is_passing(error: psycopg.Error) -> bool:
+    """Waiting may help. Without an SQLSTATE nothing was refused: the connection was lost."""
+    if error.sqlstate is None:
+        return isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
+    return error.sqlstate.startswith(_PASSING) and error.sqlstate not in _LASTING

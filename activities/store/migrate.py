@@ -9,8 +9,9 @@ from importlib import resources
 import psycopg
 
 from activities.store.database import connect, translated
-from activities.store.sql import check_schema, fill, queries, reader_role
+from activities.store.sql import fill, queries, reader_role
 from headwater.errors import StoreError
+from headwater.ids import check_schema
 
 OLDEST_POSTGRES = 15
 OLDEST_PGVECTOR = (0, 8, 4)

@@ -10,27 +10,12 @@ from functools import cache
 from importlib import resources
 from types import MappingProxyType
 
-from headwater.errors import ValidationError
-
-ROLE_SUFFIX = "_reader"
-NAME_BYTES = 63  # Postgres cuts longer names off silently
-
 _HEADING = re.compile(r"^-- ([a-z][a-z0-9_]*) --\s*$", re.MULTILINE)
-
-
-def check_schema(schema: str) -> str:
-    """``schema`` unchanged, if Postgres can have it, and a reader role named after it."""
-    longest = NAME_BYTES - len(ROLE_SUFFIX)
-    if not schema or "\0" in schema or len(schema.encode("utf-8", "replace")) > longest or schema.startswith("pg_"):
-        raise ValidationError(
-            f"Schema {schema[:80]!r} must have 1 to {longest} bytes, no NUL, and not begin with pg_: set HEADWATER_SCHEMA."
-        )
-    return schema
 
 
 def reader_role(schema: str) -> str:
     """The role that may read and no more. A login of the host's choice is granted it."""
-    return schema + ROLE_SUFFIX
+    return f"{schema}_reader"
 
 
 def quoted(name: str) -> str:

@@ -86,3 +86,10 @@ def test_a_connector_keeps_its_kind_and_counts_its_rules(store: Store, corpus: C
     with pytest.raises(ValidationError, match="is no drive"):
         ensure_connector(store, scope_id, "b", "drive", {}, new_rule=False)
     assert [row.name for row in connectors_of(store, corpus.scope)] == ["b", "folder-a"]
+
+
+def test_a_server_that_became_a_standby_is_waited_for(store: Store) -> None:
+    with pytest.raises(StoreUnavailable, match="ReadOnlySqlTransaction"), store.connection() as connection:
+        with connection.transaction():
+            connection.execute("SET TRANSACTION READ ONLY")
+            connection.execute("INSERT INTO headwater.scope (tenant_id, resource_id, corpus_id) VALUES ('t', 'r', 'c')")

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from activities.store.sql import check_schema
 from headwater.chunking.profile import ChunkingProfile
 from headwater.errors import HeadwaterError
+from headwater.ids import check_schema
 from workers.settings import Settings, SettingsError, load_settings, unknown_variables, variable_of
 
 
@@ -96,7 +96,7 @@ def test_every_setting_is_described() -> None:
 
 
 @pytest.mark.parametrize("schema", ["pg_x", "s" * 56, "s" * 57, "ü" * 28, "ü" * 29, 'a "b" %'])
-def test_the_store_takes_the_schemas_that_the_settings_take(monkeypatch: pytest.MonkeyPatch, schema: str) -> None:
+def test_the_settings_take_the_schemas_that_the_library_takes(monkeypatch: pytest.MonkeyPatch, schema: str) -> None:
     monkeypatch.setenv("HEADWATER_SCHEMA", schema)
     assert _is_taken(lambda: load_settings()) == _is_taken(lambda: check_schema(schema))
 
