@@ -1,9 +1,12 @@
 """Which processes serve a home, looked up in /proc: what `ps` would show."""
 
 import os
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
+
+from workers.guard.place import SHARED
 
 PATIENCE_S = 15.0
 
@@ -21,9 +24,13 @@ def temporal_of(home: Path) -> int | None:
 
 
 def lent_folders(place: Path) -> list[Path]:
-    """Where root put PostgreSQL's data of the homes at this place, or up to two folders below it."""
+    """Where root put PostgreSQL's data of the homes at this place, or up to two folders below it.
+
+    Tests delete what this returns, and also spoil the records: only what can be such a folder is believed.
+    """
     records = [record for pattern in ("", "*/", "*/*/") for record in place.glob(f"{pattern}postgres.location")]
-    return [Path(record.read_text()).parent for record in records]
+    told = [Path(record.read_text()).parent for record in records]
+    return [folder for folder in told if folder.parent == SHARED and re.fullmatch("[0-9a-f]{16}", folder.name)]
 
 
 def processes_of(home: Path) -> dict[int, list[bytes]]:

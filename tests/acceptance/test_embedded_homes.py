@@ -17,7 +17,7 @@ from temporalio.api.workflowservice.v1 import DescribeNamespaceRequest
 from temporalio.client import Client
 
 from tests.acceptance.attached import Attached, command
-from tests.acceptance.home_processes import processes_of, wait_until
+from tests.acceptance.home_processes import lent_folders, processes_of, wait_until
 from workers.embedded import EmbeddedError, attach, ensure_reader_login
 from workers.guard.account import server_account
 from workers.guard.binaries import copy_postgres, postgres_programs
@@ -126,16 +126,43 @@ def test_a_home_of_another_major_version_says_what_to_do(home: Path) -> None:
     assert processes_of(home) == {}
 
 
-def test_a_lost_password_file_is_made_anew(home: Path) -> None:
+@pytest.mark.parametrize("kept", [None, 0, 7], ids=["gone", "empty", "shortened"])
+def test_a_lost_password_file_is_made_anew(home: Path, kept: int | None) -> None:
     with attach(home, temporal=False) as services, psycopg.connect(services.database_url, autocommit=True) as owner:
         owner.execute("CREATE TABLE kept (n int)")
         owner.execute("CREATE ROLE headwater_reader")
         ensure_reader_login(services.database_url, "headwater")
-    (home / "postgres.password").unlink()
+    if kept is None:
+        (home / "postgres.password").unlink()
+    else:
+        os.truncate(home / "postgres.password", kept)
     with attach(home, temporal=False) as services:
         with psycopg.connect(services.database_url) as connection:
             assert connection.execute("SELECT count(*) FROM kept").fetchone() == (0,)
         psycopg.connect(ensure_reader_login(services.database_url, "headwater")).close()
+
+
+@pytest.mark.parametrize("kept", [0, 3])
+@pytest.mark.parametrize("name", ["ports.json", "guard.json", "services.json"])
+def test_a_file_that_a_power_cut_shortened_is_written_anew(home: Path, name: str, kept: int) -> None:
+    """A killed guard leaves all of them behind; the one that ends takes two away."""
+    file = home / name
+    file.write_text('{"postgres": 1, "trouble": "", "database_url": "", "temporal_address": null}'[:kept])
+    with attach(home, temporal=False) as services:
+        psycopg.connect(services.database_url).close()
+        assert services.trouble() is None
+        assert json.loads(file.read_text())
+    assert json.loads((home / "ports.json").read_text()).keys() == {"postgres"}
+
+
+@pytest.mark.parametrize("name", ["guard.json", "ports.json"])
+def test_a_file_that_is_lost_while_the_servers_run_disturbs_nobody(home: Path, name: str) -> None:
+    with attach(home, temporal=False) as services:
+        os.truncate(home / name, 0)
+        assert services.trouble() is None
+        with attach(home, temporal=True) as both:
+            assert both.database_url == services.database_url
+            assert both.temporal_address
 
 
 def test_a_home_that_is_no_folder_says_so(tmp_folder: Path) -> None:
@@ -184,6 +211,30 @@ def test_root_lends_postgres_a_folder_and_says_so_once(lent_home: Path) -> None:
     assert len(notices) == 1 and str(lent) in notices[0]
     assert lent.stat().st_uid != 0 and lent.parent.parent == Path("/var/lib/headwater")
     assert processes_of(lent_home) == {}
+
+
+@pytest.mark.skipif(not is_root, reason="only root lends its data to another account")
+@pytest.mark.parametrize("lost", [None, 3], ids=["empty", "shortened"])
+def test_a_lent_folder_is_found_without_its_address(lent_home: Path, lost: int | None) -> None:
+    with attach(lent_home, temporal=False) as services, psycopg.connect(services.database_url) as owner:
+        owner.execute("CREATE TABLE kept (n int)")
+    record = lent_home / "postgres.location"
+    told = record.read_text()
+    os.truncate(record, 0 if lost is None else len(told) - lost)
+    with attach(lent_home, temporal=False) as services, psycopg.connect(services.database_url) as owner:
+        assert owner.execute("SELECT count(*) FROM kept").fetchone() == (0,)
+    assert record.read_text() == told
+
+
+@pytest.mark.parametrize(
+    "told", ["", "/", "/var/lib/headw", "/var/lib/headwater/postgres", "/tmp/0123456789abcdef/postgres"]
+)
+def test_a_spoilt_record_names_nothing_that_tests_would_delete(tmp_path: Path, told: str) -> None:
+    record = tmp_path / "postgres.location"
+    record.write_text("/var/lib/headwater/0123456789abcdef/postgres")
+    assert lent_folders(tmp_path) == [Path("/var/lib/headwater/0123456789abcdef")]
+    record.write_text(told)
+    assert lent_folders(tmp_path) == []
 
 
 @pytest.mark.skipif(not is_root, reason="only root lends programs to another account")

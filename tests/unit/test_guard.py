@@ -12,7 +12,16 @@ from workers.guard.account import Account, can_reach
 from workers.guard.addresses import database_url, reader_url
 from workers.guard.binaries import postgres_programs, temporal_program
 from workers.guard.errors import ServiceError, from_os_error, shown
-from workers.guard.home import is_locked, locked, open_lock, read_json, try_lock, write_private
+from workers.guard.home import (
+    is_locked,
+    locked,
+    new_password,
+    open_lock,
+    read_json,
+    read_password,
+    try_lock,
+    write_private,
+)
 
 OWNER, GROUP = os.getuid(), os.getgid()
 
@@ -97,3 +106,31 @@ def test_a_private_file_is_replaced_whole(tmp_path: Path) -> None:
     assert read_json(path) == {"a": 2}
     assert path.stat().st_mode & 0o777 == 0o600
     assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("lasting", [False, True])
+def test_a_private_file_says_what_was_written(tmp_path: Path, lasting: bool) -> None:
+    path = tmp_path / "services.json"
+    for text in ('{"a": 1}', '{"a": 2}'):
+        write_private(path, text, lasting=lasting)
+        assert path.read_text() == text
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(
+    "left", [b"", b"{", b'{"postgres": 54', b'{"postgres": 1}}', b"\0" * 20, b"\xff", b"[1]", b"54321"]
+)
+def test_a_file_that_is_not_what_was_written_counts_as_none(tmp_path: Path, left: bytes) -> None:
+    path = tmp_path / "ports.json"
+    path.write_bytes(left)
+    assert read_json(path) is None
+
+
+def test_a_password_is_read_whole_or_not_at_all(tmp_path: Path) -> None:
+    path, password = tmp_path / "postgres.password", new_password()
+    assert read_password(path) is None
+    write_private(path, password)
+    assert read_password(path) == password
+    for left in (b"", password[:-1].encode(), b"\0" * len(password), b"\xff" * len(password)):
+        path.write_bytes(left)
+        assert read_password(path) is None

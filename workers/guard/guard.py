@@ -4,7 +4,6 @@ import contextlib
 import fcntl
 import json
 import os
-import secrets
 import select
 import signal
 import sys
@@ -17,7 +16,7 @@ from typing import Protocol
 from workers.guard.addresses import database_url, reader_url
 from workers.guard.binaries import TEMPORAL_IS_MISSING, PostgresPrograms
 from workers.guard.errors import ServiceError, from_os_error
-from workers.guard.home import Home, open_lock, read_json, write_private
+from workers.guard.home import Home, new_password, open_lock, read_json, read_password, write_private
 from workers.guard.place import place_of
 from workers.guard.postgres import Postgres
 from workers.guard.temporal import TemporalServer
@@ -106,12 +105,13 @@ class Guard:
         if place.notice:
             self._tell(place.notice)
         postgres = Postgres(place.programs, place.data, log=self._home.log_file("postgres"), account=place.account)
-        if not self._home.password.exists():
-            password = secrets.token_urlsafe(24)
+        password = read_password(self._home.password)
+        if password is None:
+            password = new_password()
             if postgres.is_initialised():
                 postgres.change_password(password)
-            write_private(self._home.password, password)
-        self._password = self._home.password.read_text("utf-8")
+            write_private(self._home.password, password, lasting=True)
+        self._password = password
         postgres.initialise(self._password)
         self._postgres = postgres
         postgres.port = self._former_ports().get("postgres", 0)
@@ -127,7 +127,8 @@ class Guard:
         self._temporal = temporal
 
     def _former_ports(self) -> dict[str, int]:
-        return read_json(self._home.ports) or {}
+        written = read_json(self._home.ports) or {}
+        return {name: port for name, port in written.items() if isinstance(port, int) and 0 < port < 65_536}
 
     def _publish(self) -> None:
         """Writes the addresses for hosts, and for commands the last answer and what ails the servers."""

@@ -1,13 +1,18 @@
 """What lies in a home, and the locks that order its processes."""
 
 import contextlib
+import errno
 import fcntl
 import json
 import os
+import re
+import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+_PASSWORD = re.compile(rb"[A-Za-z0-9_-]{32}")
 
 
 @dataclass(frozen=True)
@@ -93,20 +98,53 @@ def locked(path: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def write_private(path: Path, text: str) -> None:
-    """Replaces the file at once, readable by its owner alone: a reader sees the old text or the new one."""
+def write_private(path: Path, text: str, *, lasting: bool = False) -> None:
+    """Replaces the file at once, readable by its owner alone: a reader sees the old text or the new one.
+
+    ``lasting`` returns when the text has reached the disk. Without, a power cut may leave less than what was written.
+    """
     unfinished = path.with_name(path.name + ".new")
     unfinished.unlink(missing_ok=True)
     descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with open(descriptor, "w", encoding="utf-8") as output:
         output.write(text)
+        if lasting:
+            output.flush()
+            os.fsync(descriptor)
     unfinished.rename(path)
+    if lasting:
+        _sync_folder(path.parent)
 
 
 def read_json(path: Path) -> dict[str, Any] | None:
-    """What the guard wrote there, or None when there is nothing."""
+    """What the guard wrote there. None when there is nothing, or no longer what was written: a power cut shortens files."""
     try:
-        written = json.loads(path.read_text("utf-8"))
+        written = json.loads(path.read_bytes())
+    except (FileNotFoundError, ValueError):
+        return None
+    return dict(written) if isinstance(written, dict) else None
+
+
+def new_password() -> str:
+    """What `read_password` knows again."""
+    return secrets.token_urlsafe(24)
+
+
+def read_password(path: Path) -> str | None:
+    """The whole password in that file, or None: a part of one opens nothing."""
+    try:
+        written = path.read_bytes()
     except FileNotFoundError:
         return None
-    return dict(written)
+    return written.decode("ascii") if _PASSWORD.fullmatch(written) else None
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.EBADF):  # a file system that knows no such thing for folders
+            raise
+    finally:
+        os.close(descriptor)

@@ -12,6 +12,7 @@ from workers.guard.errors import ServiceError, shown
 from workers.guard.home import Home, write_private
 
 SHARED = Path("/var/lib/headwater")
+_DATA = "postgres"
 
 
 @dataclass(frozen=True)
@@ -43,15 +44,15 @@ def place_of(home: Home, programs: PostgresPrograms, *, shared: Path = SHARED) -
 
 
 def _data_folder(home: Home, shared: Path) -> tuple[Path, bool]:
-    if home.location.exists():
-        data = Path(home.location.read_text("utf-8"))
+    data = _told_location(home, shared)
+    if data is not None:
         if not data.parent.exists():
             raise ServiceError(
                 f"The data of {shown(home.path)} were in {shown(data)} and are gone: bring that folder back, "
                 f"or delete {shown(home.location)} to begin with an empty corpus."
             )
         return data, False
-    data = home.path / "postgres"
+    data = home.path / _DATA
     account = server_account(data)
     if account is None or can_reach(account, home.path):
         return data, False
@@ -69,17 +70,34 @@ def _data_folder(home: Home, shared: Path) -> tuple[Path, bool]:
         ) from error
 
 
+def _told_location(home: Home, shared: Path) -> Path | None:
+    """Where the home says that its data are. A power cut may have shortened that; they are where this home's always are."""
+    try:
+        told = Path(os.fsdecode(home.location.read_bytes()).rstrip("\n"))
+    except FileNotFoundError:
+        return None
+    if told.is_absolute() and told.name == _DATA:
+        return told
+    data = _lent_folder(home, shared) / _DATA
+    write_private(home.location, str(data), lasting=True)
+    return data
+
+
+def _lent_folder(home: Home, shared: Path) -> Path:
+    return shared / hashlib.sha256(os.fsencode(os.path.realpath(home.path))).hexdigest()[:16]
+
+
 def _lend(home: Home, shared: Path) -> Path:
     """A folder for this home under /var/lib. One that is there already was a deleted home's: the last such is kept."""
-    folder = shared / hashlib.sha256(os.fsencode(os.path.realpath(home.path))).hexdigest()[:16]
+    folder = _lent_folder(home, shared)
     _open_folder(shared)
     if folder.exists():
         former = folder.with_name(folder.name + ".former")
         shutil.rmtree(former, ignore_errors=True)
         folder.rename(former)
     _open_folder(folder)
-    write_private(home.location, f"{folder}/postgres")
-    return folder / "postgres"
+    write_private(home.location, str(folder / _DATA), lasting=True)
+    return folder / _DATA
 
 
 def _open_folder(folder: Path) -> None:
