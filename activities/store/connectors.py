@@ -29,7 +29,11 @@ class ConnectorRow:
 def ensure_connector(
     store: Store, scope_id: int, name: str, kind: str, config: Mapping[str, Any], *, new_rule: bool
 ) -> ConnectorRow:
-    """The connector `name`, with `config` as it is now; with `new_rule` the grants of all its sources will be renewed."""
+    """The connector `name`, with `config` as it is now.
+
+    With `new_rule` the access rule in it was given just now: where it is not the one that is stored already, the grants
+    of all sources will be renewed.
+    """
     check_scope_part(name, "connector")
     named = queries(store.schema, "connectors")
     with store.connection() as connection, connection.transaction():

@@ -63,13 +63,17 @@ def _one_build(store: Store, query: str, key: dict[str, int]) -> LiveBuild:
 
 
 def ensure_scope(store: Store, scope: Scope, space: SpaceSpec) -> LiveBuild:
-    """The live build of `scope`, made in `space` if the scope is new. An existing one keeps the space it has."""
+    """The live build of `scope`, made in `space` if the scope is new. An existing one keeps the space it has.
+
+    Spaces of the same embedder have its spec from now on.
+    """
     named = queries(store.schema, "scopes")
     with store.connection() as connection, connection.transaction():
         connection.execute(named["ensure_scope"], scope.model_dump())
         locked = connection.execute(named["lock_scope"], scope.model_dump()).fetchone()
         assert locked is not None
         scope_id, live = locked
+        connection.execute(named["move_embedder"], asdict(space))
         if live is None:
             connection.execute(named["ensure_space"], asdict(space))
             build = connection.execute(named["create_build"], asdict(space) | {"scope_id": scope_id}).fetchone()

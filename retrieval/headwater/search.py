@@ -202,7 +202,8 @@ def _check_form(row: Row) -> None:
         or not isinstance(row.chunk_metadata, dict)
     ):
         raise StoreError(
-            f"Passage {chunk_id(row.source_id, row.chunk_no)} is malformed in the store: sync its connector with --full."
+            f"Passage {chunk_id(row.source_id, row.chunk_no)} is malformed in the store: take its document away at its "
+            "origin, sync, put it back and sync again."
         )
 
 

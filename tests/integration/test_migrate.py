@@ -84,7 +84,7 @@ def test_any_schema_name_works(empty: str, schema: str) -> None:
 
 @pytest.mark.parametrize("schema", ["", "x" * 57, "名" * 20, "pg_mine", "a\0b"])
 def test_a_name_that_postgres_cannot_have_is_refused(schema: str) -> None:
-    with pytest.raises(ValidationError, match="^schema"):
+    with pytest.raises(ValidationError, match=r"^schema"):
         migrate("host=never.asked", schema)
 
 

@@ -1,12 +1,14 @@
 """The store's connections: what a host is told when Postgres is away, and that a restart costs no error."""
 
+from dataclasses import replace
+
 import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 
 from activities.store import DuplicateRow, Store, StoreUnavailable
 from activities.store.connectors import connectors_of, ensure_connector
-from activities.store.scopes import build_of, live_build, live_build_of
+from activities.store.scopes import SpaceSpec, build_of, ensure_scope, live_build, live_build_of
 from headwater.errors import PermanentError, StoreError, TransientError, ValidationError
 from headwater.models import Scope
 from tests.integration.seen import table
@@ -80,16 +82,41 @@ def test_a_connector_keeps_its_kind_and_counts_its_rules(store: Store, corpus: C
     scope_id = corpus.build.scope_id
     first = ensure_connector(store, scope_id, "b", "folder", {"root": "/a"}, new_rule=False)
     assert (first.rule_version, first.config) == (0, {"root": "/a"})
-    again = ensure_connector(store, scope_id, "b", "folder", {"root": "/b"}, new_rule=True)
-    assert (again.connector_id, again.rule_version, again.config) == (first.connector_id, 1, {"root": "/b"})
-    assert ensure_connector(store, scope_id, "b", "folder", {"root": "/b"}, new_rule=False) == again
+    ruled = {"root": "/b", "access": {"rules": ["everyone"]}}
+    again = ensure_connector(store, scope_id, "b", "folder", ruled, new_rule=True)
+    assert (again.connector_id, again.rule_version, again.config) == (first.connector_id, 1, ruled)
+    assert ensure_connector(store, scope_id, "b", "folder", ruled, new_rule=False) == again
     with pytest.raises(ValidationError, match="is no drive"):
         ensure_connector(store, scope_id, "b", "drive", {}, new_rule=False)
     assert [row.name for row in connectors_of(store, corpus.scope)] == ["b", "folder-a"]
 
 
+def test_a_rule_that_is_given_again_is_no_new_one(store: Store, corpus: Corpus) -> None:
+    def given(*names: str, root: str = "/a") -> int:
+        config = {"root": root, "access": {"rules": [{"grant": list(names)}], "default": None}}
+        return ensure_connector(store, corpus.build.scope_id, "b", "folder", config, new_rule=True).rule_version
+
+    assert [given("everyone"), given("everyone"), given("everyone", root="/b")] == [1, 1, 1]
+    assert [given("alice"), given("alice"), given("everyone")] == [2, 2, 3]
+
+
+def test_a_model_that_moved_is_found_where_it_was_given_last(store: Store) -> None:
+    moved = SpaceSpec("onnx:/old", "onnx/1 model=a", 8, 256, "chars/1 size=1000")
+    first = ensure_scope(store, Scope.parse("a/r/c"), moved)
+    other = ensure_scope(store, Scope.parse("b/r/c"), replace(moved, chunker="chars/1 size=500"))
+    another_model = replace(moved, embedder_spec="onnx:/new", embedder_identity="onnx/1 model=b")
+
+    assert ensure_scope(store, Scope.parse("a/r/c"), another_model) == first
+    again = ensure_scope(store, Scope.parse("a/r/c"), replace(moved, embedder_spec="onnx:/new"))
+    assert again == replace(first, embedder_spec="onnx:/new")
+    assert build_of(store, other.build_id).embedder_spec == "onnx:/new"
+    newest = ensure_scope(store, Scope.parse("c/r/c"), replace(moved, embedder_spec="onnx:/newest"))
+    assert (newest.space_id, newest.embedder_spec) == (first.space_id, "onnx:/newest")
+    assert {row["embedder_spec"] for row in table(store, "space")} == {"onnx:/newest"}
+
+
 def test_a_server_that_became_a_standby_is_waited_for(store: Store) -> None:
-    with pytest.raises(StoreUnavailable, match="ReadOnlySqlTransaction"), store.connection() as connection:
-        with connection.transaction():
-            connection.execute("SET TRANSACTION READ ONLY")
-            connection.execute("INSERT INTO headwater.scope (tenant_id, resource_id, corpus_id) VALUES ('t', 'r', 'c')")
+    refused = pytest.raises(StoreUnavailable, match="ReadOnlySqlTransaction")
+    with refused, store.connection() as connection, connection.transaction():
+        connection.execute("SET TRANSACTION READ ONLY")
+        connection.execute("INSERT INTO headwater.scope (tenant_id, resource_id, corpus_id) VALUES ('t', 'r', 'c')")

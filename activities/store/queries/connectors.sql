@@ -1,9 +1,12 @@
 -- ensure_connector --
--- A name keeps its kind: another kind under it changes nothing and returns no row.
+-- A name keeps its kind: another kind under it changes nothing and returns no row. A rule that is given as it is stored
+-- already renews nothing: it would make an item of every document that did not change.
 INSERT INTO {schema}.connector AS c (scope_id, name, kind, config, rule_version)
 VALUES (%(scope_id)s, %(name)s, %(kind)s, %(config)s, %(new_rule)s::boolean::int)
 ON CONFLICT (scope_id, name) DO UPDATE
-SET config = excluded.config, rule_version = c.rule_version + excluded.rule_version
+SET config = excluded.config,
+    rule_version = c.rule_version
+                 + CASE WHEN c.config -> 'access' IS DISTINCT FROM excluded.config -> 'access' THEN excluded.rule_version ELSE 0 END
 WHERE c.kind = excluded.kind
 RETURNING connector_id, scope_id, name, kind, config, rule_version;
 

@@ -13,6 +13,11 @@ INSERT INTO {schema}.space (embedder_spec, embedder_identity, dimensions, max_to
 VALUES (%(embedder_spec)s, %(embedder_identity)s, %(dimensions)s, %(max_tokens)s, %(chunker)s)
 ON CONFLICT DO NOTHING;
 
+-- move_embedder --
+-- The same vectors from another place, as when a model's folder moved: workers look where it was given last.
+UPDATE {schema}.space SET embedder_spec = %(embedder_spec)s
+WHERE embedder_identity = %(embedder_identity)s AND dimensions = %(dimensions)s AND embedder_spec <> %(embedder_spec)s;
+
 -- create_build --
 INSERT INTO {schema}.build (scope_id, space_id)
 SELECT %(scope_id)s, space_id FROM {schema}.space

@@ -275,8 +275,11 @@ def test_a_query_vector_that_is_none_is_refused(corpus: CorpusRows, ask: Ask, ve
 def test_a_passage_whose_place_does_not_fit_its_text_is_an_error(corpus: CorpusRows, ask: Ask) -> None:
     corpus.add("moved", "a passage", shift=1)
 
-    with pytest.raises(StoreError, match="Passage moved#0001 is malformed"):
+    with pytest.raises(StoreError, match="Passage moved#0001 is malformed") as caught:
         ask("a passage")
+    # A sync, --full or not, leaves a document alone whose text is the one that is stored.
+    assert "--full" not in str(caught.value)
+    assert "take its document away at its origin, sync, put it back and sync again" in str(caught.value)
 
 
 def test_another_tenants_authorization_is_refused(corpus: CorpusRows, ask: Ask) -> None:
