@@ -321,3 +321,16 @@ def _listening_addresses(pids: Iterable[int]) -> set[str]:
 def _version_of(python: Path) -> tuple[int, ...]:
     asked = subprocess.run([python, "-c", "import sys; print(*sys.version_info[:2])"], capture_output=True, check=True)
     return tuple(map(int, asked.stdout.split()))
+
+
+@pytest.mark.skipif(not is_root, reason="only root lends programs to another account")
+def test_folders_made_for_another_account_can_be_passed_through(tmp_folder: Path) -> None:
+    closed = tmp_folder / "closed"
+    closed.mkdir(mode=0o700)
+    shared = tmp_folder / "var" / "lib" / "headwater"
+    before = os.umask(0o077)
+    try:
+        place_of(Home(closed), copy_postgres(postgres_programs(), closed / "programs"), shared=shared)
+    finally:
+        os.umask(before)
+    assert {folder.stat().st_mode & 0o777 for folder in (shared, *shared.parents[:2])} == {0o755}

@@ -101,9 +101,11 @@ def _lend(home: Home, shared: Path) -> Path:
 
 
 def _open_folder(folder: Path) -> None:
-    """A folder that every account may pass through, whatever the umask says."""
+    """A folder that every account may pass through, as may those that are made above it, whatever the umask says."""
+    made = [each for each in folder.parents if not each.exists()]
     folder.mkdir(parents=True, exist_ok=True)
-    folder.chmod(0o755)
+    for each in (folder, *made):
+        each.chmod(0o755)
 
 
 def _key_of(programs: PostgresPrograms) -> str:
