@@ -204,7 +204,7 @@ def test_revision_numbers_have_no_gaps(store: Store, corpus: Corpus) -> None:
 
 def test_the_rule_that_a_page_was_listed_under_is_what_counts(store: Store, corpus: Corpus) -> None:
     page = stage(store, corpus, Document("a", grants=EVERYONE), Document("b"))
-    config = {"access": {"rules": []}}
+    config = {"access": {"rules": ["everyone"]}}
     ensure_connector(store, corpus.build.scope_id, corpus.connector.name, "folder", config, new_rule=True)
     publish_page(store, page, fence=corpus.fence)
     assert sorted(row["rule_version"] for row in table(store, "membership")) == [0, corpus.connector.rule_version]
