@@ -1,17 +1,28 @@
 """`OnnxEmbedder`, on the bundled model and on tiny ones whose vectors are computed by hand."""
 
+import asyncio
 import json
+import os
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from onnxruntime.capi.onnxruntime_pybind11_state import (  # type: ignore[import-untyped]  # it ships no types
+    Fail,
+    InvalidArgument,
+    RuntimeException,
+)
 
 from headwater.chunking.profile import ChunkingProfile
 from headwater.embedders import TokenCounter, resolve_embedder
 from headwater.embedders.onnx import OnnxEmbedder
-from headwater.errors import LimitError, PermanentError, ValidationError
+from headwater.errors import LimitError, PermanentError, TransientError, ValidationError
 from headwater.testing import check_embedder
 from tests.unit.tiny_onnx import TABLE, VOCABULARY, write_model, write_tokenizer, write_vocabulary
 
@@ -304,3 +315,62 @@ def test_a_model_that_fails_on_a_text_is_a_sentence(tmp_path: Path) -> None:
     write_vocabulary(tmp_path)
     with pytest.raises(PermanentError, match="failed on a text of 3 tokens"):
         embedder_in(tmp_path).embed(["red"])
+
+
+def test_loading_the_engine_leaves_nothing_in_the_home(tmp_path: Path) -> None:
+    """Its telemetry writes an id of the machine below the user's cache before it asks for anybody's leave."""
+    script = "from headwater.embedders import resolve_embedder; resolve_embedder('onnx:minilm').embed(['a'])"
+    environment = {name: value for name, value in os.environ.items() if name not in {"HOME", "ORT_DISABLE_TELEMETRY"}}
+    environment |= {"HOME": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)}
+    environment.pop("XDG_CACHE_HOME", None)
+    subprocess.run([sys.executable, "-c", script], env=environment, check=True)
+    assert list(tmp_path.rglob("*")) == []
+
+
+class FailingSession:
+    """An engine that raises `error` whatever it is to run."""
+
+    def __init__(self, error: BaseException) -> None:
+        self._error = error
+
+    def run(self, *_: Any) -> Any:
+        raise self._error
+
+
+def embed_with(error: BaseException, folder: Path) -> None:
+    embedder = embedder_in(folder)
+    embedder._loaded = replace(embedder._model(), session=FailingSession(error))
+    embedder.embed(["red"])
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(),
+        RuntimeError("std::bad_alloc"),
+        RuntimeException("[ONNXRuntimeError] : 6 : RUNTIME_EXCEPTION : bad allocation"),
+        Fail("[ONNXRuntimeError] : 1 : FAIL : … Failed to allocate memory for requested buffer of size 4128768"),
+    ],
+)
+def test_a_shortage_of_memory_is_no_fault_of_the_text(folder: Path, error: Exception) -> None:
+    with pytest.raises(TransientError, match="not enough memory"):
+        embed_with(error, folder)
+
+
+@pytest.mark.parametrize(
+    "error", [InvalidArgument("indices element out of bounds"), RuntimeError("an operator failed")]
+)
+def test_what_else_the_engine_raises_is_the_fault_of_the_text(folder: Path, error: Exception) -> None:
+    with pytest.raises(PermanentError, match="failed on a text of 3 tokens"):
+        embed_with(error, folder)
+
+
+class Cancelled(Exception):
+    """As hosts raise it in a thread whose work nobody wants any more."""
+
+
+@pytest.mark.parametrize("error", [Cancelled(), asyncio.CancelledError(), KeyboardInterrupt()])
+def test_what_the_engine_does_not_raise_goes_through(folder: Path, error: BaseException) -> None:
+    with pytest.raises(type(error)) as caught:
+        embed_with(error, folder)
+    assert caught.value is error

@@ -110,6 +110,8 @@ class TemporalServer:
                 "--sqlite-pragma", "journal_mode=wal", "--sqlite-pragma", "synchronous=normal",
                 # A small tenant's task behind a big one's queue: position 40 with it, 164 without.
                 "--dynamic-config-value", "matching.enableFairness=true",
+                # Nothing of ours asks another machine for anything unless somebody said so.
+                "--dynamic-config-value", "frontend.enableServerVersionCheck=false",
                 *(part for name in _SEARCH_ATTRIBUTES for part in ("--search-attribute", f"{name}=Keyword")),
                 "--log-level", "error",
             ],

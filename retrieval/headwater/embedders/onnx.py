@@ -3,9 +3,11 @@
 The engine (extra ``onnx``) is imported and the model loaded when the embedder is first asked something.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from threading import Lock
 from typing import Any, Final, Literal
@@ -15,9 +17,10 @@ from numpy.typing import NDArray
 
 from headwater.embedders.onnx_files import BUNDLED, ModelFiles, find_model, missing_extra
 from headwater.embedders.word_pieces import WordPieceEnds
-from headwater.errors import LimitError, PermanentError, ValidationError
+from headwater.errors import LimitError, PermanentError, TransientError, ValidationError
 
 _INTEGERS: Final[dict[str, type[np.integer[Any]]]] = {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
+_SHORTAGE: Final = re.compile(r"bad.?alloc|failed to allocate|out of memory", re.IGNORECASE)
 _INPUTS: Final = ("input_ids", "attention_mask", "token_type_ids")
 
 
@@ -103,12 +106,10 @@ class _Model:
             "token_type_ids": encoding.type_ids,
         }
         feed = {name: np.array([values[name]], dtype=kind) for name, kind in self.inputs.items()}
-        try:
+        with _engine_errors_as(
+            f"The model failed on a text of {len(encoding.ids):,} tokens: it may read fewer than its files say."
+        ):
             [output] = self.session.run([self.output], feed)
-        except Exception as error:  # onnxruntime raises classes of its own that share no other base
-            raise PermanentError(
-                f"The model failed on a text of {len(encoding.ids):,} tokens: it may read fewer than its files say."
-            ) from error
         vector = _pooled(np.asarray(output, dtype=np.float32), encoding.attention_mask, self.pooling)
         length = float(np.linalg.norm(vector))
         if not 0 < length < np.inf:
@@ -166,11 +167,13 @@ def _load(place: str) -> _Model:
 
 
 def _session(files: ModelFiles, place: str) -> Any:
+    # Read when the module is imported: without it the first import looks its maker's host up, and writes an id of this
+    # machine and the path of this Python below the user's cache. disable_telemetry_events() comes too late for that.
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
     try:
         import onnxruntime  # type: ignore[import-untyped]  # it ships no types
     except ImportError as error:
         raise missing_extra(place) from error
-    onnxruntime.disable_telemetry_events()
     options = onnxruntime.SessionOptions()
     # One thread for each caller: the pipeline runs as many callers as there are cores. Without this a waiting thread
     # spins, and an idle worker takes a core.
@@ -178,10 +181,33 @@ def _session(files: ModelFiles, place: str) -> Any:
     options.inter_op_num_threads = 1
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.log_severity_level = 3
-    try:
+    with _engine_errors_as(f"Embedder onnx:{place}: {files.model.name} cannot be loaded: is it complete?"):
         return onnxruntime.InferenceSession(str(files.model), options, providers=["CPUExecutionProvider"])
-    except Exception as error:  # onnxruntime raises classes of its own that share no other base
-        raise PermanentError(f"Embedder onnx:{place}: {files.model.name} cannot be loaded: is it complete?") from error
+
+
+@contextmanager
+def _engine_errors_as(sentence: str) -> Iterator[None]:
+    """What onnxruntime raises comes out as a `PermanentError` that says so; a shortage of memory passes.
+
+    Nothing else is caught: a host may cancel the work of a thread by an exception of its own.
+    """
+    try:
+        yield
+    except (MemoryError, *_engine_errors()) as error:
+        if isinstance(error, MemoryError) or _SHORTAGE.search(str(error)):
+            raise TransientError(
+                "There is not enough memory to run the model: run fewer workers here, or give this machine more of it."
+            ) from error
+        raise PermanentError(sentence) from error
+
+
+@cache
+def _engine_errors() -> tuple[type[Exception], ...]:
+    """The classes that onnxruntime raises: its own share no base, and C++ errors that it does not know are RuntimeErrors."""
+    from onnxruntime.capi import onnxruntime_pybind11_state as engine  # type: ignore[import-untyped]  # it ships no types
+
+    own = [each for each in vars(engine).values() if isinstance(each, type) and issubclass(each, Exception)]
+    return (*own, RuntimeError)
 
 
 def _output(session: Any, files: ModelFiles, place: str) -> tuple[str, Literal["mean", "cls", "model"], int]:
@@ -213,7 +239,9 @@ def _tokenizer(files: ModelFiles, place: str) -> Any:
         if files.has_vocabulary_only:
             return _word_pieces(tokenizers, files)
         tokenizer = tokenizers.Tokenizer.from_file(str(files.tokenizer))
-    except Exception as error:  # the bindings raise plain Exception
+    except Exception as error:
+        if type(error) is not Exception and not isinstance(error, TypeError | ValueError):
+            raise  # not the bindings': they raise plain Exception, and TypeError for a vocabulary without markers
         raise PermanentError(
             f"Embedder onnx:{place}: {files.tokenizer.name} is not a tokenizer's file: is it complete?"
         ) from error
