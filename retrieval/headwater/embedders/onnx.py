@@ -3,6 +3,7 @@
 The engine (extra ``onnx``) is imported and the model loaded when the embedder is first asked something.
 """
 
+import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
