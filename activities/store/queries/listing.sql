@@ -14,20 +14,22 @@ SELECT c.fence, c.owner, coalesce(p.cursor_out, c.cursor) AS cursor, coalesce(p.
 
 -- known_sources --
 -- What is held for each listed id: how it was last read, and whether readers see it at the live pointer.
--- LATERAL with LIMIT 1: as a plain join, a plan that was kept from when the table was small reads every source of the scope.
+-- LATERAL with LIMIT 1, and OFFSET 0: a plan that was kept from when the tables were small would otherwise read every source
+-- of the scope, every membership of the connector and every span of the build, for each hundred of documents.
 SELECT s.source_id, s.source_pk, i.state, i.source_version, i.raw_sha256, i.parser,
        m.rule_version, v.content_hash
   FROM unnest(%(source_ids)s::text[]) AS u (id)
  CROSS JOIN LATERAL (SELECT * FROM {schema}.source WHERE scope_id = %(scope_id)s AND source_id = u.id LIMIT 1) s
-  JOIN {schema}.membership m ON m.connector_id = %(connector_id)s AND m.source_pk = s.source_pk
-  LEFT JOIN {schema}.ingestion i ON i.source_pk = s.source_pk
+ CROSS JOIN LATERAL (
+    SELECT rule_version FROM {schema}.membership WHERE connector_id = %(connector_id)s AND source_pk = s.source_pk LIMIT 1) m
+  LEFT JOIN LATERAL (SELECT * FROM {schema}.ingestion WHERE source_pk = s.source_pk LIMIT 1) i ON true
   LEFT JOIN LATERAL (
     SELECT d.content_hash
-      FROM {schema}.scope sc
-      JOIN {schema}.span sp ON sp.source_pk = s.source_pk AND sp.build_id = sc.live_build
+      FROM (SELECT * FROM {schema}.span WHERE source_pk = s.source_pk OFFSET 0) sp
+      JOIN {schema}.scope sc ON sc.scope_id = %(scope_id)s AND sp.build_id = sc.live_build
        AND sp.gen_from <= sc.live_gen AND sp.gen_to > sc.live_gen AND sp.gen_from > s.fence_gen
       JOIN {schema}.document_version d ON d.version_id = sp.version_id
-     WHERE sc.scope_id = %(scope_id)s LIMIT 1) v ON true;
+     LIMIT 1) v ON true;
 
 -- mark_seen --
 UPDATE {schema}.membership SET pass_no = %(pass_no)s
