@@ -194,7 +194,7 @@ def _engine_errors_as(sentence: str) -> Iterator[None]:
     """
     try:
         yield
-    except (MemoryError, *_engine_errors()) as error:
+    except _engine_errors() as error:
         if isinstance(error, MemoryError) or _SHORTAGE.search(str(error)):
             raise TransientError(
                 "There is not enough memory to run the model: run fewer workers here, or give this machine more of it."
@@ -208,7 +208,7 @@ def _engine_errors() -> tuple[type[Exception], ...]:
     from onnxruntime.capi import onnxruntime_pybind11_state as engine  # type: ignore[import-untyped]  # it ships no types
 
     own = [each for each in vars(engine).values() if isinstance(each, type) and issubclass(each, Exception)]
-    return (*own, RuntimeError)
+    return (*own, RuntimeError, MemoryError)
 
 
 def _output(session: Any, files: ModelFiles, place: str) -> tuple[str, Literal["mean", "cls", "model"], int]:
