@@ -138,7 +138,8 @@ async def test_a_second_workflow_on_the_connector_fails_and_names_the_first(
         await stop.reached()
         request = {"scope": SCOPE.model_dump(), "connector": shelf.name}
         with pytest.raises(WorkflowFailureError) as failed:
-            await published.client.execute_workflow("SyncCorpus", request, id="another", task_queue=queues.CONTROL)
+            async with asyncio.timeout(30):
+                await published.client.execute_workflow("SyncCorpus", request, id="another", task_queue=queues.CONTROL)
         await stop.let_go()
         assert (await handle.result()).upserted == DOCUMENTS
     cause: BaseException = failed.value

@@ -68,7 +68,7 @@ def guarded(database: str) -> Iterator[str]:
 
 
 class Troubled(HeardEmbedder):
-    """Is busy once, then out of order once, and never takes one of the documents. What it says then quotes the texts."""
+    """Is busy once, then out of order once, and never takes one of the documents. What it says then quotes documents."""
 
     def __init__(self, spec: str) -> None:
         super().__init__(spec, self._refuse)
@@ -80,7 +80,7 @@ class Troubled(HeardEmbedder):
             raise TransientError("The model is busy.")
         if self._is_out_of_order:
             self._is_out_of_order = texts != [PROBE]
-            raise KeyError(*texts)
+            raise KeyError(TEXTS["note.txt"])
         if any("gobbledygook" in text for text in texts):
             raise ValueError(f"cannot embed {texts}")
 
