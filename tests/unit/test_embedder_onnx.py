@@ -339,10 +339,12 @@ Raised = BaseException | tuple[str, str]
 def embed_with(error: Raised, folder: Path) -> None:
     embedder = embedder_in(folder)
     model = embedder._model()
-    if isinstance(error, tuple):
+    if isinstance(error, BaseException):
+        raised = error
+    else:
         name, words = error
-        error = getattr(sys.modules["onnxruntime.capi.onnxruntime_pybind11_state"], name)(words)
-    embedder._loaded = replace(model, session=FailingSession(error))
+        raised = getattr(sys.modules["onnxruntime.capi.onnxruntime_pybind11_state"], name)(words)
+    embedder._loaded = replace(model, session=FailingSession(raised))
     embedder.embed(["red"])
 
 
