@@ -67,8 +67,9 @@ UPDATE {schema}.page_item SET status = %(status)s, kind = %(kind)s WHERE page_id
 UPDATE {schema}.page SET in_flight = '{}' WHERE page_id = %(page_id)s;
 
 -- staged_revisions --
-SELECT i.rev_id, r.n_chunks FROM {schema}.page_item i JOIN {schema}.revision r USING (rev_id)
- WHERE i.page_id = %(page_id)s AND r.n_chunks > 0 ORDER BY i.ord;
+-- A scalar sub-select: a join whose plan was kept from when the table was small reads all revisions.
+SELECT i.rev_id, (SELECT r.n_chunks FROM {schema}.revision r WHERE r.rev_id = i.rev_id) AS n_chunks
+  FROM {schema}.page_item i WHERE i.page_id = %(page_id)s AND i.rev_id IS NOT NULL ORDER BY i.ord;
 
 -- insert_batch --
 INSERT INTO {schema}.batch (page_id, batch_no, rev_ids, chunk_nos) VALUES (%(page_id)s, %(batch_no)s, %(rev_ids)s, %(chunk_nos)s)
