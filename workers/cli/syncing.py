@@ -1,11 +1,13 @@
 """Asking for a sync: started or joined, and asked again under the same id after an outage of Temporal."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
+from enum import Enum
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 from uuid import uuid4
 
 from temporalio.client import (
@@ -33,8 +35,19 @@ ASK_AGAIN_S: Final = 0.5
 ABSENCES: Final = (RPCStatusCode.UNAVAILABLE, RPCStatusCode.DEADLINE_EXCEEDED, RPCStatusCode.CANCELLED)
 # A sync waits out outages without end; this bounds a run that nobody looks at.
 RUN_TIMEOUT: Final = timedelta(days=7)
-# What an update says that was under way when its workflow ended; the workflow itself knows why.
-ENDED_FIRST: Final = "AcceptedUpdateCompletedWorkflow"
+# What an update says that was under way when its workflow ended, or was cancelled; the workflow itself knows why.
+CUT_SHORT: Final = ("AcceptedUpdateCompletedWorkflow", "Cancelled")
+
+
+T = TypeVar("T")
+
+
+class Starter(Enum):
+    """Who started a run."""
+
+    WE = "this command"
+    OTHERS = "somebody else"
+    NOBODY = "there is none"
 
 
 @dataclass(frozen=True)
@@ -55,7 +68,8 @@ class Sync:
 
     async def result(self) -> SyncResult:
         """What a pass did that began after this call. Temporal's absences are waited out."""
-        ask = self._start_or_join
+        update_id = self.ask_id
+        ask = start = partial(self._start_or_join, update_id)
         while True:
             try:
                 answer = await ask()
@@ -63,21 +77,24 @@ class Sync:
                 if _is_own_cancellation() or not (_is_not_found(error) or _is_absence(error)):
                     raise
                 if _is_not_found(error):
-                    ask = self._start_or_join  # the run ended between two questions
+                    ask = start  # the run ended between two questions
                     continue
                 await asyncio.sleep(ASK_AGAIN_S)
-                ask = self._recall if ask == self._start_or_join else ask
+                if ask is start:
+                    ask = partial(self._recall, update_id)
                 continue
             except WorkflowUpdateFailedError as error:
                 if not await self._was_left(error):
                     raise
-                ask = self._start_or_join
+                await asyncio.sleep(ASK_AGAIN_S)  # it may be ending still
+                update_id = uuid4().hex  # Temporal would answer the old one as it did before
+                ask = start = partial(self._start_or_join, update_id)
                 continue
             if answer.result is not None:
                 return answer.result
-            ask = partial(self._ask, answer.ticket)
+            ask = partial(self._ask, None, answer.ticket)
 
-    async def _start_or_join(self) -> SyncNow:
+    async def _start_or_join(self, update_id: str) -> SyncNow:
         """The answer of a run of our own, or of the one that runs already."""
         start: WithStartWorkflowOperation[Any, Any] = WithStartWorkflowOperation(
             WORKFLOW,
@@ -92,49 +109,65 @@ class Sync:
             answer: SyncNow = await self.client.execute_update_with_start_workflow(
                 UPDATE,
                 {"ticket": None, "full": self.request.full},
-                id=self.ask_id,
+                id=update_id,
                 start_workflow_operation=start,
                 result_type=SyncNow,
             )
         except WorkflowAlreadyStartedError:
-            return await self._ask(None)
+            return await self._ask(update_id, None)
         finally:
             # The operation keeps a future of its own, which complains when nobody looks at its error.
             with suppress(BaseException):
                 await start.workflow_handle()
         return answer
 
-    async def _ask(self, ticket: int | None) -> SyncNow:
+    async def _ask(self, update_id: str | None, ticket: int | None) -> SyncNow:
         answer: SyncNow = await self.handle.execute_update(
             UPDATE,
             {"ticket": ticket, "full": self.request.full},
-            id=self.ask_id if ticket is None else None,
+            id=update_id,
             result_type=SyncNow,
         )
         return answer
 
-    async def _recall(self) -> SyncNow:
+    async def _recall(self, update_id: str) -> SyncNow:
         """The answer to what was asked before the connection broke, even if the run has ended meanwhile."""
-        asked: WorkflowUpdateHandle[SyncNow] = self.handle.get_update_handle(self.ask_id, result_type=SyncNow)
+        asked: WorkflowUpdateHandle[SyncNow] = self.handle.get_update_handle(update_id, result_type=SyncNow)
         return await asked.result()
 
     async def _was_left(self, error: WorkflowUpdateFailedError) -> bool:
         """Whether we waited for somebody's run, and they cancelled it: that is no reason for us not to sync."""
-        if not (isinstance(error.cause, ApplicationError) and error.cause.type == ENDED_FIRST):
+        if not (isinstance(error.cause, ApplicationError) and error.cause.type in CUT_SHORT):
             return False
-        run = await self.handle.describe()
+        run = await _answered(self.handle.describe)
         return (
             run.status in (WorkflowExecutionStatus.CANCELED, WorkflowExecutionStatus.RUNNING)
             and await run.memo_value(STARTED_FOR, None) != self.ask_id
         )
 
-    async def is_ours(self) -> bool:
-        """Whether the run that goes on now was started by this command."""
+    async def starter(self) -> Starter:
+        """Who started the run that goes on now. Raises `RPCError` where Temporal does not say."""
         try:
             run = await self.handle.describe()
-        except RPCError:
-            return False
-        return run.status == WorkflowExecutionStatus.RUNNING and await run.memo_value(STARTED_FOR, None) == self.ask_id
+        except RPCError as error:
+            if _is_not_found(error):
+                return Starter.NOBODY
+            raise
+        if run.status != WorkflowExecutionStatus.RUNNING:
+            return Starter.NOBODY
+        return Starter.WE if await run.memo_value(STARTED_FOR, None) == self.ask_id else Starter.OTHERS
+
+    async def cancel_own(self) -> Starter:
+        """Cancel the run that goes on, if this command started it. Temporal's absences are waited out."""
+        starter = await _answered(self.starter)
+        if starter is Starter.WE:
+            try:
+                await _answered(self.handle.cancel)
+            except RPCError as error:
+                if _is_not_found(error):
+                    return Starter.NOBODY  # it ended before it heard
+                raise
+        return starter
 
     async def ended(self) -> None:
         """Return when the run is over, however it ended."""
@@ -142,6 +175,17 @@ class Sync:
             await self.handle.result()
         except (WorkflowFailureError, RPCError):
             return
+
+
+async def _answered(ask: Callable[[], Awaitable[T]]) -> T:
+    """What Temporal answers, asked again as long as it is away."""
+    while True:
+        try:
+            return await ask()
+        except RPCError as error:
+            if _is_own_cancellation() or not _is_absence(error):
+                raise
+        await asyncio.sleep(ASK_AGAIN_S)
 
 
 def _is_own_cancellation() -> bool:
