@@ -54,6 +54,31 @@ def test_what_a_failed_run_embedded_is_not_embedded_again(store: Store, shelf: S
     assert embedded == []
 
 
+def test_a_run_that_failed_before_the_checkpoint_moved_costs_no_embedding(store: Store, shelf: Shelf) -> None:
+    for number in range(3):
+        shelf.write(f"{number}.txt", f"Document {number}")
+    register(store, shelf)
+    failed = ByHand(store)
+    run = failed.begin().in_pass
+    failed.publish(run, failed.stage(run).page_id)
+    failed.end(run, error="The checkpoint could not be saved.")
+    assert cursor(store) is None
+    embedded: list[str] = []
+    published = ByHand(store, resolve=lambda spec: HeardEmbedder(spec, embedded.extend)).sync(run="run-2")
+    assert [(page.upserted, page.failed) for page in published] == [(0, 0)]
+    assert embedded == []
+    assert cursor(store) is not None
+
+
+def cursor(store: Store) -> str | None:
+    """Where the next pass begins."""
+    with store.connection() as connection:
+        row = connection.execute("SELECT start_cursor FROM headwater.checkpoint").fetchone()
+    assert row is not None
+    start: str | None = row[0]
+    return start
+
+
 def test_a_listing_goes_on_after_the_last_recorded_page(store: Store, shelf: Shelf) -> None:
     for number in range(6):
         shelf.write(f"{number}.txt", f"Document {number}")
