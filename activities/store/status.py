@@ -1,5 +1,6 @@
 """The operator's view: corpora, the states of their sources, one source. Ids, counts and names, never text."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any, Final, TypedDict
 
@@ -120,6 +121,13 @@ def source(store: Store, scope: Scope, source_id: str) -> SourceDetail | None:
             ],
             "lineage": [parent for (parent,) in parents],
         }
+
+
+def sources_ending(store: Store, scope: Scope, endings: Sequence[str], *, limit: int) -> list[str]:
+    """The ids of sources that end in one of these at a part of the path, shortest first."""
+    with store.connection() as connection:
+        key = scope.model_dump() | {"endings": list(endings), "limit": limit}
+        return [found for (found,) in connection.execute(queries(store.schema, "status")["sources_ending"], key)]
 
 
 def _corpus(row: dict[str, Any]) -> CorpusStatus:

@@ -8,7 +8,7 @@ import pytest
 from activities.store import Store
 from activities.store.lease import end_pass
 from activities.store.pointer import delete_sources, rollback_to
-from activities.store.status import corpora, source, sources
+from activities.store.status import corpora, source, sources, sources_ending
 from headwater.connectors import GrantSet
 from headwater.errors import LimitError
 from headwater.models import Scope
@@ -171,3 +171,24 @@ def test_an_unknown_source_or_corpus_is_not_there(store: Store, corpus: Corpus) 
     assert source(store, corpus.scope, "never heard of") is None
     assert source(store, Scope.parse("x/y/z"), "a") is None
     assert sources(store, Scope.parse("x/y/z")) == {"sources": [], "next_cursor": None}
+
+
+def test_a_source_is_found_by_the_end_of_its_id(store: Store, corpus: Corpus) -> None:
+    names = (
+        "folder:x-1/letters/my%20lease.md",
+        "folder:x-1/lease.md",
+        "folder:x-1/old/lease.md",
+        "folder:x-1/release.md",
+    )
+    publish(store, corpus, *(Document(name, ["one"]) for name in names))
+    other = make_corpus(store, "acme/library/elsewhere")
+    publish(store, other, Document("folder:y-1/lease.md", ["one"]))
+
+    def found(*endings: str, limit: int = 3) -> list[str]:
+        return sources_ending(store, corpus.scope, endings, limit=limit)
+
+    assert found("lease.md") == ["folder:x-1/lease.md", "folder:x-1/old/lease.md"]
+    assert found("lease.md", limit=1) == ["folder:x-1/lease.md"]
+    assert found("letters/my lease.md", "letters/my%20lease.md") == ["folder:x-1/letters/my%20lease.md"]
+    assert found("x-1/lease.md") == ["folder:x-1/lease.md"]
+    assert found("ease.md") == found("%") == []

@@ -1,15 +1,21 @@
 """`headwater source show`: all that is known of one document, except what it says."""
 
+import os
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from headwater.ids import check_source_id
+from headwater.ids import SOURCE_ID, check_source_id
 from headwater.models import Scope
 from workers.cli.context import Invocation, pass_invocation
 from workers.cli.errors import CommandFailed, arguments
 from workers.cli.services import open_services
+
+if TYPE_CHECKING:
+    from activities.store import Store
+
+SIMILAR_SHOWN: Final = 3
 
 
 @click.group("source", short_help="Look at one document.")
@@ -28,22 +34,34 @@ def show_command(invocation: Invocation, *, source_id: str, corpus: str, as_json
 
     with arguments():
         scope = Scope.parse(corpus)
-        check_source_id(source_id, "ID")
     invocation.start_logging()
     with (
         open_services(invocation, temporal=False) as services,
         Store.open(services.database_url, schema=services.schema, max_size=1) as store,
     ):
-        found = status.source(store, scope, source_id)
-    if found is None:
-        raise CommandFailed(
-            f"Corpus {scope} has no document {source_id}: `headwater status --corpus {scope}` lists them."
-        )
+        found = status.source(store, scope, source_id) if SOURCE_ID.match(source_id) else None
+        if found is None:
+            raise CommandFailed(_not_found(store, scope, source_id))
     if as_json:
         invocation.output.json(found)
     else:
         for line in lines(found):
             invocation.output.line(line)
+
+
+def _not_found(store: "Store", scope: Scope, given: str) -> str:
+    """A path is easily taken for an id: the sentence names documents whose id ends in it."""
+    from activities.connectors.folder_ids import encode_path
+    from activities.store import status
+
+    path = given.removeprefix("./").lstrip("/") or given or "/"
+    endings = [ending for ending in (path, encode_path(os.fsencode(path))) if SOURCE_ID.match(ending)]
+    similar = status.sources_ending(store, scope, endings, limit=SIMILAR_SHOWN)
+    if similar:
+        return f"Corpus {scope} has no document with the id {given}. Did you mean {' or '.join(similar)}?"
+    with arguments():
+        check_source_id(given, "ID")
+    return f"Corpus {scope} has no document {given}: `headwater status --corpus {scope}` lists them."
 
 
 def lines(document: Mapping[str, Any], indent: str = "") -> list[str]:

@@ -54,6 +54,17 @@ LEFT JOIN LATERAL (
 WHERE sc.tenant_id = %(tenant_id)s AND sc.resource_id = %(resource_id)s AND sc.corpus_id = %(corpus_id)s
   AND s.source_id = %(source_id)s;
 
+-- sources_ending --
+-- For somebody who gave a path in place of an id: only whole parts of a path count, so that no short word finds everything.
+SELECT s.source_id
+FROM {schema}.scope sc
+JOIN {schema}.source s ON s.scope_id = sc.scope_id
+JOIN {schema}.ingestion n USING (source_pk)
+WHERE sc.tenant_id = %(tenant_id)s AND sc.resource_id = %(resource_id)s AND sc.corpus_id = %(corpus_id)s
+  AND EXISTS (SELECT FROM unnest(%(endings)s::text[]) e (ending)
+              WHERE right(s.source_id, length(e.ending) + 1) IN ('/' || e.ending, ':' || e.ending))
+ORDER BY length(s.source_id), s.source_id LIMIT %(limit)s;
+
 -- grantees --
 -- Who is granted a source, by name, with the end of grants that have one and are not over.
 SELECT g.kind, g.name, NULL::timestamptz AS expires_at FROM {schema}.grantee g WHERE g.grantee_id = ANY (%(grants)s)
