@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from headwater.errors import StoreError
-from workers.cli.progress import Counts, done, follow, sentence
+from workers.cli.progress import Counts, advance, done, follow, sentence
 
 
 @dataclass(frozen=True)
@@ -13,9 +13,10 @@ class Seen:
     step: str = "embedding"
     listed: int = 10
     skipped: int = 2
+    prepared: int = 6
     published: int = 3
     chunks: int = 40
-    embedded: int = 1200
+    embedded: int = 10
 
 
 class Recorder:
@@ -56,11 +57,20 @@ def _followed(readings: Sequence[Seen | Exception]) -> list[Counts]:
 
 def test_counts_are_documents_and_chunks() -> None:
     assert done(Seen()) == 5
-    assert sentence(Seen()) == "5 of 10 documents, 1,200 of 40 chunks"
+    assert sentence(Seen(chunks=1200)) == "8 of 10 documents read, 10 of 1,200 chunks"
+    assert sentence(Seen(chunks=0, embedded=0)) == "8 of 10 documents read"
+
+
+def test_the_bar_goes_on_while_documents_are_read_and_while_their_chunks_are_embedded() -> None:
+    assert advance(Seen(prepared=0, chunks=0, embedded=0)) == 2
+    assert advance(Seen(prepared=8, chunks=0, embedded=0)) == 10
+    assert advance(Seen(prepared=8, embedded=10)) == 2.5
+    assert advance(Seen(prepared=8, embedded=40)) == 10
 
 
 def test_documents_that_failed_before_never_pass_the_end() -> None:
     assert done(Seen(listed=4)) == 4
+    assert advance(Seen(listed=4, embedded=40)) == 4
 
 
 def test_the_pass_before_is_not_shown() -> None:

@@ -13,6 +13,7 @@ from headwater.errors import HeadwaterError
 from workers.cli.console import Output
 
 BAR_EVERY_S: Final = 0.3
+BAR_WIDTH: Final = 16  # with the longest step and counts of four digits, a line has 80 columns
 LOOK_EVERY_S: Final = 0.5
 LINE_EVERY_S: Final = 5.0
 
@@ -26,6 +27,8 @@ class Counts(Protocol):
     def listed(self) -> int: ...
     @property
     def skipped(self) -> int: ...
+    @property
+    def prepared(self) -> int: ...
     @property
     def published(self) -> int: ...
     @property
@@ -64,7 +67,7 @@ async def follow(display: Display, read: Callable[[], Counts]) -> None:
 
 
 class Bar:
-    """Documents on the bar, chunks beside it."""
+    """The work on the bar, documents and chunks beside it."""
 
     every_s = BAR_EVERY_S
 
@@ -72,7 +75,7 @@ class Bar:
         self._progress = Progress(
             SpinnerColumn(),
             TextColumn("{task.description:<10}"),
-            BarColumn(bar_width=30),
+            BarColumn(bar_width=BAR_WIDTH),
             TextColumn("{task.fields[counts]}"),
             TimeElapsedColumn(),
             console=output.err,
@@ -94,7 +97,7 @@ class Bar:
             self._task,
             description=counts.step,
             total=counts.listed or None,
-            completed=done(counts),
+            completed=advance(counts),
             counts=sentence(counts),
         )
 
@@ -129,5 +132,16 @@ def done(counts: Counts) -> int:
     return min(counts.listed, counts.skipped + counts.published)
 
 
+def read(counts: Counts) -> int:
+    """Documents that were looked into, or need not be."""
+    return min(counts.listed, counts.skipped + counts.prepared)
+
+
+def advance(counts: Counts) -> float:
+    """How far a bar stands that ends at the number of documents: first they are read, then their chunks embedded."""
+    return read(counts) * (counts.embedded / counts.chunks if counts.chunks else 1)
+
+
 def sentence(counts: Counts) -> str:
-    return f"{done(counts):,} of {counts.listed:,} documents, {counts.embedded:,} of {counts.chunks:,} chunks"
+    documents = f"{read(counts):,} of {counts.listed:,} documents read"
+    return f"{documents}, {counts.embedded:,} of {counts.chunks:,} chunks" if counts.chunks else documents

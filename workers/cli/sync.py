@@ -143,7 +143,7 @@ def report(output: Output, result: SyncResult) -> None:
     output.line(
         f"{result.corpus}, connector {result.connector}: {result.upserted:,} published, {result.skipped:,} unchanged, "
         f"{result.deleted:,} deleted, {result.failed:,} failed; "
-        f"{result.embedded_chunks:,} chunks embedded, {result.reused_chunks:,} reused; generation {result.generation}."
+        f"{result.embedded_chunks:,} {'chunk' if result.embedded_chunks == 1 else 'chunks'} embedded, {result.reused_chunks:,} reused; generation {result.generation}."
     )
     shown = result.failures[:FAILURES_SHOWN]
     for failure in shown:
