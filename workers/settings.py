@@ -77,7 +77,7 @@ class Settings(BaseSettings):
         description="Documents of more bytes are not read (too_large); 32MiB is accepted",
     )
     tenants: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_listed), AfterValidator(_tenants)] = Field(
-        default=(), description="Tenants these workers serve, separated by commas; empty: all"
+        default=(), description="Tenants these workers serve, separated by commas; others' tasks fail here; empty: all"
     )
     log_format: Literal["console", "json"] = Field(
         default="console", description="Form of the logs on stderr: console or json"
