@@ -1,7 +1,7 @@
 # Every target sets up what it needs. `make help` lists them.
 
 .DEFAULT_GOAL := help
-.PHONY: help venv venv-dev demo test test-all check bench clean
+.PHONY: help venv venv-dev demo forget test test-all check bench clean
 
 BIN := .venv/bin
 export PYTHONUNBUFFERED := 1
@@ -28,6 +28,13 @@ venv-dev: .venv/dev.stamp ## the same with the tools of `test` and `check`
 demo: venv ## show the whole way on the sample handbook, or on your own folder: make demo DOCS=/some/folder
 	@if [ -n "$$DOCS" ]; then exec $(BIN)/python -m tests.demo --docs "$$DOCS"; else exec $(BIN)/python -m tests.demo; fi
 
+# PostgreSQL's data may be outside of the folder, which takes more care than `rm`; and the environment may be gone.
+forget: ## delete what the demo left, wherever it is
+	@if [ -d .demo-home ]; then \
+	  python=$(BIN)/python; [ -x "$$python" ] || python=python3; \
+	  "$$python" -m tests.demo.workplace .demo-home; \
+	fi
+
 test: venv-dev ## run the tests (at most 15 minutes)
 	@$(BIN)/python -m pytest
 
@@ -44,6 +51,6 @@ check: venv-dev ## ruff, mypy, pyright and the import arrow
 bench: venv-dev ## measure, and print ratios and CPU seconds
 	@$(BIN)/python -m tests.benchmarks
 
-clean: ## remove what the other targets made
-	rm -rf .venv .demo-home build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+clean: forget ## remove what the other targets made
+	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -22,7 +22,7 @@ from temporalio.client import Client
 from temporalio.contrib.pydantic import pydantic_data_converter
 
 from tests.acceptance.home_processes import lent_folders, processes_of, wait_until
-from tests.demo.own_folder import titles
+from tests.demo.workplace import is_lent
 from workers.embedded import attach
 
 CHECKOUT: Final = Path(__file__).parent.parent.parent
@@ -58,17 +58,22 @@ def demonstrated() -> Iterator[Demonstrated]:
 def test_the_demo_shows_all_it_promises_and_leaves_nothing_running(demonstrated: Demonstrated) -> None:
     assert demonstrated.status == 0, demonstrated.output
     for line in (
-        "✓ 37 documents are indexed in ",
+        "stands for HEADWATER_HOME=",
+        f"✓ running; their data are in {demonstrated.workplace}/home",
+        "✓ 38 documents are published: 37 in ",
         "✓ answered by people/leave.md",
         "✓ answered by product/TW-4 field manual.md",
         "✓ answered by product/price-list.pdf",
-        "✓ mara finds the open page people/career-levels.md",
+        "✓ mara finds the open page people/career-levels.md; none of the 32 passages nearest to her question comes from ",
         "✓ agnes finds hr/pay-bands.md",
         "✓ embedded again: 1 of its 107 passages",
+        "Remove sand, threads and duckweed",
         "✓ the answer has the new words",
+        "✓ before: answered by people/bicycle-scheme.txt",
         "✓ after: nothing of its text is found",
         "✓ finance/scan of the lease.pdf is reported",
         "Where to go next",
+        f"What the demo holds is in {demonstrated.workplace}/home.",
     ):
         assert line in demonstrated.output
     assert not processes_of(demonstrated.workplace)
@@ -124,14 +129,62 @@ def test_the_demo_on_an_own_folder_writes_nothing_there(tmp_folder: Path) -> Non
 
     assert running.returncode == 0, output
     assert "✓ 3 of 4 documents can be asked" in output
-    for question in ("What is said about Leave?", "What is said about Working from elsewhere?"):
+    for question, path in (
+        ("What is said about Leave?", "leave.md, whose title"),
+        ("What is said about Working from elsewhere?", "remote-work.html, whose title"),
+        ("What is said about bicycle scheme?", "bicycle-scheme.txt, whose file name"),
+    ):
         assert question in output
+        assert f"✓ the best answer comes from {path}" in output
+    assert output.index("about Leave?") < output.index("about bicycle scheme?")
     assert re.search(r"failed: folder:my-notes-[0-9a-f]{6}/scan%20of%20the%20lease\.pdf: It is damaged", output)
+    asked = re.search(r"(HEADWATER_HOME=.* search )'your question'( --corpus .*)", output)
+    assert asked is not None
+    assert "Leave" in subprocess.check_output(
+        ["sh", "-c", f"{asked[1]}'How long is leave?'{asked[2]}"], cwd=CHECKOUT, text=True
+    )
+    assert f"sync folder '{folder}' --corpus me/home/documents" in output
     after = {path.name: path.stat() for path in [folder, *folder.iterdir()]}
     assert {name: (was.st_mtime_ns, was.st_ctime_ns) for name, was in before.items()} == {
         name: (now.st_mtime_ns, now.st_ctime_ns) for name, now in after.items()
     }
     assert not processes_of(tmp_folder)
+
+
+def test_a_folder_without_a_document_is_said_to_be_one(tmp_folder: Path) -> None:
+    folder = tmp_folder / "empty"
+    folder.mkdir()
+    running = demo(tmp_folder / "workplace", "--docs", folder)
+    output, _ = running.communicate()
+
+    assert running.returncode == 1
+    assert f"The demo failed: No document of {folder} could be read." in output
+    assert "none" not in output
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root lends PostgreSQL a folder elsewhere")
+def test_what_root_put_elsewhere_is_deleted_with_the_workplace(tmp_folder: Path) -> None:
+    folder, workplace = tmp_folder / "notes", tmp_folder / "closed/workplace"
+    folder.mkdir()
+    shutil.copy(CHECKOUT / "tests/samples/handbook/people/leave.md", folder)
+    workplace.parent.mkdir(mode=0o700)
+    running = demo(workplace, "--docs", folder)
+    output, _ = running.communicate()
+    assert running.returncode == 0, output
+    (lent,) = lent_folders(workplace)
+    assert is_lent(lent)
+    assert f"whose account cannot enter that, in {lent}" in output
+    neighbours = {*lent.parent.iterdir()} - {lent}
+
+    forgotten = subprocess.run(
+        [sys.executable, "-S", "-m", "tests.demo.workplace", workplace], cwd=CHECKOUT, capture_output=True, encoding="utf-8",
+        check=False,
+    )  # fmt: skip
+
+    assert (forgotten.returncode, forgotten.stderr) == (0, "")
+    assert not workplace.exists()
+    assert not lent.exists()
+    assert all(neighbour.exists() for neighbour in neighbours if neighbour.name.startswith("programs-"))
 
 
 def test_a_folder_that_is_not_there_is_said_before_anything_is_started(tmp_folder: Path) -> None:
@@ -158,16 +211,6 @@ def test_ctrl_c_stops_everything_and_until_then_a_second_demo_is_refused(tmp_fol
     assert running.wait() == 130, lines + rest
     assert "everything that was started has been stopped" in rest
     wait_until(lambda: not processes_of(tmp_folder), "everything that was started has ended")
-
-
-def test_a_document_without_a_title_goes_by_its_files_name() -> None:
-    hits = [
-        {"source_id": "a", "title": "Leave", "metadata": {"path": "people/leave.md"}},
-        {"source_id": "a", "title": "Leave", "metadata": {"path": "people/leave.md"}},
-        {"source_id": "b", "title": None, "metadata": {"path": "people/bicycle-scheme_2026.txt"}},
-    ]
-
-    assert titles({"hits": hits}) == ["Leave", "bicycle scheme 2026"]
 
 
 @pytest.mark.long

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -12,15 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from tests.demo.failure import DemoFailure
 from tests.demo.narration import Narration
+from tests.demo.workplace import lent_to
 
 READY: Final = "Ready: "
 STARTING_S: Final = 120.0
 STOPPING_S: Final = 60.0
-
-
-class DemoFailure(Exception):
-    """Something did not happen that should have. The message says what."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +33,19 @@ class Headwater:
     def program(self) -> Path:
         # Beside the interpreter, symbolic links unresolved: that is the environment we run in.
         return Path(sys.executable).parent / "headwater"
+
+    @property
+    def typed(self) -> str:
+        """What a person types in place of `headwater`, from where they stand, to reach this home."""
+        return f"HEADWATER_HOME={shlex.quote(os.path.relpath(self.home))} {shlex.quote(os.path.relpath(self.program))}"
+
+    @property
+    def whereabouts(self) -> str:
+        """Where all that it holds lies."""
+        lent = lent_to(self.home)
+        if lent is None:
+            return str(self.home)
+        return f"{self.home}, those of PostgreSQL, whose account cannot enter that, in {lent}"
 
     @property
     def environment(self) -> dict[str, str]:

@@ -6,7 +6,8 @@ from typing import Any, Final
 
 import yaml
 
-from tests.demo.commands import DemoFailure, Headwater
+from tests.demo.commands import Headwater
+from tests.demo.failure import DemoFailure
 from tests.demo.narration import Narration
 
 SAMPLES: Final = Path(__file__).parent.parent / "samples"
@@ -37,7 +38,7 @@ def tell(headwater: Headwater, narration: Narration, workplace: Path) -> None:
 
     narration.step("Start PostgreSQL with pgvector, Temporal and the workers, on this machine only")
     with headwater.up():
-        narration.seen(f"running; their data are under {headwater.home}")
+        narration.seen(f"running; their data are in {headwater.whereabouts}")
         _sync_everything(headwater, narration, folder, access, sync)
         _ask_three_questions(headwater, narration)
         _ask_as_two_people(headwater, narration)
@@ -63,7 +64,8 @@ def _sync_everything(
         f"{files - 2} documents indexed, one empty and one failed were expected, and status says {by_state}.",
     )
     narration.seen(
-        f"{by_state['indexed']} documents are indexed in {corpus['chunks']} passages, one is empty, one is damaged"
+        f"{files - 1} documents are published: {by_state['indexed']} in {corpus['chunks']} passages, and one that is empty; "
+        "one failed, because it is damaged"
     )
 
 
@@ -88,7 +90,10 @@ def _ask_as_two_people(headwater: Headwater, narration: Narration) -> None:
         seen_by_mara[:1] == [OPEN] and not any(path.startswith(CLOSED_TO_MARA) for path in seen_by_mara),
         f"mara should find {OPEN} and nothing of {', '.join(CLOSED_TO_MARA)}, and found {seen_by_mara}.",
     )
-    narration.seen(f"mara finds the open page {OPEN}, and of all 32 best passages none that is closed to her")
+    narration.seen(
+        f"mara finds the open page {OPEN}; none of the {len(seen_by_mara)} passages nearest to her question comes from "
+        f"{', '.join(CLOSED_TO_MARA[:-1])} or {CLOSED_TO_MARA[-1]}"
+    )
     headwater.show(*as_agnes, "--top-k", "1", lines=8)
     seen_by_agnes = _paths(headwater.ask(*as_agnes))
     _expect(seen_by_agnes[:1] == [GUARDED], f"agnes should find {GUARDED} first, and found {seen_by_agnes}.")
@@ -111,17 +116,24 @@ def _edit(headwater: Headwater, narration: Narration, folder: Path, sync: tuple[
         f"One document with a handful of new passages was expected, and the sync reports {result}.",
     )
     narration.seen(f"embedded again: {embedded} of its {embedded + reused} passages; kept as they were: {reused}")
-    found = headwater.ask(*_search(EDITED_QUESTION, "mara"))
-    _expect(after in " ".join(found["text"].split()), f"The answer should hold {after!r}, and does not.")
+    asked = _search(EDITED_QUESTION, "mara")
+    narration.command(asked)
+    told = sentence_with(after, headwater.ask(*asked)["hits"])
+    _expect(told is not None, f"The answer should hold {after!r}, and does not.")
+    narration.quote(f"… {told} …")
     narration.seen("the answer has the new words")
 
 
 def _delete(headwater: Headwater, narration: Narration, folder: Path, sync: tuple[str, ...]) -> None:
     narration.step(f"Delete {DELETED} and sync again")
     asked = _search(DELETED_QUESTION, "mara")
+    headwater.show(*asked, "--top-k", "1", lines=8)
     before = headwater.ask(*asked)
-    _expect(DELETED_PHRASE in before["text"], f"{DELETED} should be found before it is deleted.")
-    narration.seen(f"before: {DELETED_QUESTION!r} is answered by {_paths(before)[0]}")
+    _expect(
+        _paths(before)[0] == DELETED and DELETED_PHRASE in before["text"],
+        f"{DELETED} should answer before it is deleted.",
+    )
+    narration.seen(f"before: answered by {DELETED}")
     (folder / DELETED).unlink()
     narration.command(sync)
     result = headwater.ask(*sync)
@@ -129,12 +141,13 @@ def _delete(headwater: Headwater, narration: Narration, folder: Path, sync: tupl
         (result["deleted"], result["upserted"], result["embedded_chunks"]) == (1, 0, 0),
         f"One deletion and nothing else was expected, and the sync reports {result}.",
     )
+    headwater.show(*asked, "--top-k", "1", lines=8)
     gone = headwater.ask(*asked, "--top-k", "32")
     _expect(
         DELETED not in _paths(gone) and DELETED_PHRASE not in str(gone),
         f"{DELETED} was deleted, and its text is still found.",
     )
-    narration.seen("after: nothing of its text is found")
+    narration.seen("after: nothing of its text is found; this is the nearest passage of those that are left")
 
 
 def _report_the_damaged(headwater: Headwater, narration: Narration) -> None:
@@ -146,7 +159,19 @@ def _report_the_damaged(headwater: Headwater, narration: Narration) -> None:
         len(sources) == 1 and "lease" in sources[0]["source_id"] and bool(sources[0]["reason"]),
         f"{DAMAGED} should be reported with a reason, and status says {sources}.",
     )
-    narration.seen(f"{DAMAGED} is reported; the rest of its page went through")
+    narration.seen(f"{DAMAGED} is reported; all other documents went through")
+
+
+def sentence_with(words: str, hits: Any) -> str | None:
+    """The sentence that holds ``words``, on one line with the passage's citation; ``None`` if no passage has it."""
+    for hit in hits:
+        text = " ".join(hit["text"].split())
+        if words in text:
+            begins = max(text.rfind(end, 0, text.index(words)) for end in (". ", ": ", "? ")) + 1
+            after = text.find(".", text.index(words))
+            sentence = text[begins : len(text) if after < 0 else after + 1].strip()
+            return f"{sentence} [{hit['provenance']['citation_id']}]"
+    return None
 
 
 def _search(question: str, person: str, groups: "list[str] | tuple[str, ...]" = ()) -> tuple[str, ...]:

@@ -78,18 +78,19 @@ def _told_location(home: Home, shared: Path) -> Path | None:
         return None
     if told.is_absolute() and told.name == _DATA:
         return told
-    data = _lent_folder(home, shared) / _DATA
+    data = lent_folder(home, shared) / _DATA
     write_private(home.location, str(data), lasting=True)
     return data
 
 
-def _lent_folder(home: Home, shared: Path) -> Path:
+def lent_folder(home: Home, shared: Path = SHARED) -> Path:
+    """Where root puts the data of this home when they cannot be in it: named after the home's place, so nobody else's."""
     return shared / hashlib.sha256(os.fsencode(os.path.realpath(home.path))).hexdigest()[:16]
 
 
 def _lend(home: Home, shared: Path) -> Path:
     """A folder for this home under /var/lib. One that is there already was a deleted home's: the last such is kept."""
-    folder = _lent_folder(home, shared)
+    folder = lent_folder(home, shared)
     _open_folder(shared)
     if folder.exists():
         former = folder.with_name(folder.name + ".former")
