@@ -145,6 +145,10 @@ def test_the_operator_sees_states_and_one_source(headwater: CommandLine, corpus:
     assert source["grants"]["group_ids"] == ["g"]
     assert source["offsets"][0]["chunk_id"] == f"{source_id}#0001"
     assert "signatures" not in headwater.run("source", "show", source_id, "--corpus", corpus).out
+    meant = headwater.run("source", "show", "./approvals.md", "--corpus", corpus)
+    assert (meant.status, meant.out) == (1, "")
+    assert f"Did you mean {source_id}?" in meant.err
+    assert headwater.run("source", "show", "nothing.md", "--corpus", corpus).status == 1
 
 
 def test_an_access_file_never_becomes_a_document(headwater: CommandLine, corpus: str, tmp_path: Path) -> None:
