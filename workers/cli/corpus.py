@@ -2,24 +2,28 @@
 
 from typing import TYPE_CHECKING
 
+from headwater.errors import HeadwaterError
 from headwater.models import Scope
 from workers.settings import Settings, variable_of
 
 if TYPE_CHECKING:
     from activities.store import Store
     from activities.store.scopes import LiveBuild
+    from headwater.embedders import Embedder
 
 
 def ensure_corpus(store: "Store", scope: Scope, settings: Settings) -> "LiveBuild":
-    """The live build of ``scope``. A new corpus gets the configured embedder and chunk sizes; an old one keeps its own."""
+    """The live build of ``scope``. A new corpus gets the configured embedder and chunk sizes; an old one keeps its own.
+
+    A configured embedder that gives the very same vectors is the corpus's own in another place: its folder was moved.
+    """
     from activities.store.scopes import SpaceSpec, ensure_scope, live_build
     from headwater.chunking.profile import ChunkingProfile
     from headwater.embedders import resolve_embedder
 
-    build = live_build(store, scope)
-    if build is not None:
+    build, embedder = live_build(store, scope), resolve_embedder(settings.embedder)
+    if build is not None and not _was_moved(build, embedder, settings):
         return build
-    embedder = resolve_embedder(settings.embedder)
     profile = ChunkingProfile.for_embedder(embedder, size=settings.chunk_size, overlap=settings.chunk_overlap)
     space = SpaceSpec(
         embedder_spec=settings.embedder,
@@ -29,6 +33,15 @@ def ensure_corpus(store: "Store", scope: Scope, settings: Settings) -> "LiveBuil
         chunker=profile.fingerprint,
     )
     return ensure_scope(store, scope, space)
+
+
+def _was_moved(build: "LiveBuild", embedder: "Embedder", settings: Settings) -> bool:
+    if not settings.is_given("embedder") or settings.embedder == build.embedder_spec:
+        return False
+    try:
+        return embedder.identity == build.embedder_identity
+    except HeadwaterError:
+        return False  # it is not needed for this corpus, which goes on with its own
 
 
 def embedder_note(build: "LiveBuild", scope: Scope, settings: Settings) -> str | None:
