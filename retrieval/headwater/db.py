@@ -10,9 +10,14 @@ from typing import Any, Final
 
 import psycopg
 from psycopg import errors, sql
+from psycopg_pool import AsyncConnectionPool, ConnectionPool, PoolClosed, PoolTimeout
 
 from headwater.dsn import is_quotable, not_reached
 from headwater.errors import StoreError
+
+POOL_SIZE: Final = 4
+WAIT_S: Final = 10.0  # for a connection
+GLANCE_S: Final = 1.0  # the part of it after which the server is asked why the pool got none
 
 _HEADING = re.compile(r"^-- ([a-z_]+) --\n", re.MULTILINE)
 _COMMENT = re.compile(r"^--.*\n", re.MULTILINE)
@@ -54,10 +59,72 @@ _CONNECTION: Final[dict[str, Any]] = {
     "application_name": "headwater-retriever",
     "connect_timeout": 10,
 }
+# A connection is made when a question needs one. After a failed attempt nothing goes on trying behind the host's back: the
+# next question tries, so that a server which is back is found at once.
+_POOL: Final[dict[str, Any]] = {
+    "kwargs": _CONNECTION,
+    "min_size": 0,
+    "max_size": POOL_SIZE,
+    "num_workers": 1,
+    "reconnect_timeout": 0.0,
+    "timeout": WAIT_S,
+    "open": False,
+}
+
+Pool = ConnectionPool[psycopg.Connection]
+AsyncPool = AsyncConnectionPool[psycopg.AsyncConnection]
+
+
+def make_pool(dsn: str) -> Pool:
+    """A pool that is not open yet, and so has neither threads nor connections.
+
+    Open it when `connect` has succeeded: the pool logs why it gets no connection, and until then that may quote a password.
+    """
+
+    def configure(connection: psycopg.Connection) -> None:
+        connection.execute(statement("session", ""), {})
+
+    return ConnectionPool(dsn, configure=configure, **_POOL)
+
+
+def make_async_pool(dsn: str) -> AsyncPool:
+    """The same, for asyncio."""
+
+    async def configure(connection: psycopg.AsyncConnection) -> None:
+        await connection.execute(statement("session", ""), {})
+
+    return AsyncConnectionPool(dsn, configure=configure, **_POOL)
+
+
+def failures(pool: Pool | AsyncPool) -> int:
+    """How often the pool tried to connect in vain. Why, only `connect` says."""
+    return pool.get_stats().get("connections_errors", 0)
+
+
+def is_refused(pool: Pool | AsyncPool, *, failures_before: int) -> bool:
+    """A wait was in vain because there is no connection to be had, not because all are busy or on their way."""
+    # An attempt that was failing when the wait began was counted before it, and leaves nothing behind.
+    return failures(pool) > failures_before or pool.get_stats()["pool_size"] == 0
+
+
+@contextmanager
+def lending(pool: Pool | AsyncPool) -> Iterator[None]:
+    """A pool that lends nothing is a `StoreError`. Its own errors would pass for those of a lost connection."""
+    try:
+        yield
+    except PoolClosed as error:
+        raise StoreError("This retriever is closed: open another one.") from error
+    except PoolTimeout as error:
+        if pool.get_stats()["pool_size"] < POOL_SIZE:
+            raise StoreError(_no_answer(f"no connection in {pool.timeout:g} s")) from error
+        raise StoreError(
+            f"All {POOL_SIZE} connections of this retriever were busy for {pool.timeout:g} s: ask for less at once, "
+            "or open a second retriever."
+        ) from error
 
 
 def connect(dsn: str) -> psycopg.Connection:
-    """A connection that is set up for reading, or the `StoreError` that says why there is none."""
+    """A connection outside the pool, set up for reading, or the `StoreError` that says why there is none."""
     with _reached(dsn):
         connection = psycopg.connect(dsn, **_CONNECTION)
     try:

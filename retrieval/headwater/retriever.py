@@ -1,14 +1,14 @@
 """Asking a corpus: `Retriever` and `AsyncRetriever`. What they decide they share; what is written twice only waits."""
 
 import asyncio
-from collections.abc import Callable
-from functools import partial
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from typing import Self
 
 import psycopg
+from psycopg_pool import PoolTimeout
 
 from headwater import db
-from headwater.connections import AsyncConnections, Connections
 from headwater.embedders import Embedder, resolve_embedder
 from headwater.errors import ValidationError
 from headwater.ids import check_schema
@@ -23,7 +23,8 @@ from headwater.vectors import check_vectors
 class _Asker:
     """What both retrievers know, and what they do without waiting for Postgres."""
 
-    def __init__(self, *, embedder: str | Embedder, schema: str) -> None:
+    def __init__(self, dsn: str, *, embedder: str | Embedder, schema: str) -> None:
+        self._dsn = dsn
         self._schema = check_schema(schema)
         self._embedder = resolve_embedder(embedder) if isinstance(embedder, str) else embedder
         if not callable(getattr(self._embedder, "embed", None)):
@@ -45,8 +46,8 @@ class Retriever(_Asker):
     """Answers questions from a corpus. Made by `connect`; safe to share between threads; close it, or use ``with``."""
 
     def __init__(self, dsn: str, *, embedder: str | Embedder, schema: str = "headwater") -> None:
-        super().__init__(embedder=embedder, schema=schema)
-        self._connections = Connections(partial(db.connect, dsn))
+        super().__init__(dsn, embedder=embedder, schema=schema)
+        self._pool = db.make_pool(dsn)
 
     @classmethod
     def connect(cls, dsn: str, *, embedder: str | Embedder, schema: str = "headwater") -> Self:
@@ -56,12 +57,9 @@ class Retriever(_Asker):
         loaded with the first question. The login in ``dsn`` needs the role ``<schema>_reader`` and no more.
         """
         retriever = cls(dsn, embedder=embedder, schema=schema)
-        try:
-            with db.translated(schema), retriever._connections.lend() as loan:
-                loan.connected().execute(db.statement("ready", schema), {})
-        except BaseException:
-            retriever.close()
-            raise
+        with db.translated(schema), db.connect(dsn) as connection:
+            connection.execute(db.statement("ready", schema), {})
+        retriever._pool.open()
         return retriever
 
     def retrieve(
@@ -98,31 +96,46 @@ class Retriever(_Asker):
             return self._run(self._steps(question, space, vector, audit))
 
     def _run(self, begin: Callable[[], Steps]) -> RetrievalResult:
-        with self._connections.lend() as loan:
-            connection = loan.connected()
-            try:
-                return self._walk(connection, begin())
-            except psycopg.OperationalError as error:
-                if not db.is_lost(error):
-                    raise
-            # The server was restarted, or killed in the middle of the question. Reading again harms nobody.
-            return self._walk(loan.renewed(), begin())
+        try:
+            return self._walk(begin())
+        except psycopg.OperationalError as error:
+            if not db.is_lost(error):
+                raise
+        # The server was restarted, or killed in the middle of the question. Reading again harms nobody.
+        self._pool.check()
+        return self._walk(begin())
 
-    def _walk(self, connection: psycopg.Connection, steps: Steps) -> RetrievalResult:
-        while (statement := steps.next()) is not None:
-            try:
-                rows = connection.execute(statement.sql, statement.parameters).fetchall()
-            except psycopg.Error as error:
-                if db.is_lost(error):  # not a failed check: a host would see its documents vanish
-                    raise
-                steps.fail(error)
-            else:
-                steps.feed(rows)
+    def _walk(self, steps: Steps) -> RetrievalResult:
+        with self._connection() as connection:
+            while (statement := steps.next()) is not None:
+                try:
+                    rows = connection.execute(statement.sql, statement.parameters).fetchall()
+                except psycopg.Error as error:
+                    if db.is_lost(error):  # not a failed check: a host would see its documents vanish
+                        raise
+                    steps.fail(error)
+                else:
+                    steps.feed(rows)
         return steps.result
+
+    @contextmanager
+    def _connection(self) -> Iterator[psycopg.Connection]:
+        with db.lending(self._pool):
+            before = db.failures(self._pool)
+            try:
+                connection = self._pool.getconn(db.GLANCE_S)
+            except PoolTimeout:
+                if db.is_refused(self._pool, failures_before=before):  # the server says why
+                    db.connect(self._dsn).close()
+                connection = self._pool.getconn(self._pool.timeout - db.GLANCE_S)
+        try:
+            yield connection
+        finally:
+            self._pool.putconn(connection)
 
     def close(self) -> None:
         """Closes the connections it opened."""
-        self._connections.close()
+        self._pool.close()
 
     def __enter__(self) -> Self:
         return self
@@ -135,8 +148,10 @@ class AsyncRetriever(_Asker):
     """`Retriever` for asyncio: the same arguments, and ``await``. Made by `connect`; close it, or use ``async with``."""
 
     def __init__(self, dsn: str, *, embedder: str | Embedder, schema: str = "headwater") -> None:
-        super().__init__(embedder=embedder, schema=schema)
-        self._connections = AsyncConnections(partial(db.connect_async, dsn))
+        super().__init__(dsn, embedder=embedder, schema=schema)
+        self._pool = db.make_async_pool(dsn)
+        self._opening = asyncio.Lock()
+        self._is_new = True  # neither opened nor closed
 
     @classmethod
     def connect(cls, dsn: str, *, embedder: str | Embedder, schema: str = "headwater") -> Self:
@@ -172,39 +187,62 @@ class AsyncRetriever(_Asker):
             return await self._run(self._steps(question, space, vector, audit))
 
     async def _run(self, begin: Callable[[], Steps]) -> RetrievalResult:
-        async with self._connections.lend() as loan:
-            connection = await loan.connected()
-            try:
-                return await self._walk(connection, begin())
-            except psycopg.OperationalError as error:
-                if not db.is_lost(error):
-                    raise
-            return await self._walk(await loan.renewed(), begin())
+        try:
+            return await self._walk(begin())
+        except psycopg.OperationalError as error:
+            if not db.is_lost(error):
+                raise
+        await self._pool.check()
+        return await self._walk(begin())
 
-    async def _walk(self, connection: psycopg.AsyncConnection, steps: Steps) -> RetrievalResult:
-        while (statement := steps.next()) is not None:
-            try:
-                rows = await (await connection.execute(statement.sql, statement.parameters)).fetchall()
-            except psycopg.Error as error:
-                if db.is_lost(error):
-                    raise
-                steps.fail(error)
-            else:
-                steps.feed(rows)
+    async def _walk(self, steps: Steps) -> RetrievalResult:
+        async with self._connection() as connection:
+            while (statement := steps.next()) is not None:
+                try:
+                    rows = await (await connection.execute(statement.sql, statement.parameters)).fetchall()
+                except psycopg.Error as error:
+                    if db.is_lost(error):
+                        raise
+                    steps.fail(error)
+                else:
+                    steps.feed(rows)
         return steps.result
+
+    @asynccontextmanager
+    async def _connection(self) -> AsyncIterator[psycopg.AsyncConnection]:
+        await self._open()
+        with db.lending(self._pool):
+            before = db.failures(self._pool)
+            try:
+                connection = await self._pool.getconn(db.GLANCE_S)
+            except PoolTimeout:
+                if db.is_refused(self._pool, failures_before=before):
+                    await (await db.connect_async(self._dsn)).close()
+                connection = await self._pool.getconn(self._pool.timeout - db.GLANCE_S)
+        try:
+            yield connection
+        finally:
+            await self._pool.putconn(connection)
+
+    async def _open(self) -> None:
+        if not self._is_new:
+            return
+        async with self._opening:
+            if self._is_new:
+                async with await db.connect_async(self._dsn) as connection:
+                    await connection.execute(db.statement("ready", self._schema), {})
+                await self._pool.open()
+                self._is_new = False
 
     async def close(self) -> None:
         """Closes the connections it opened."""
-        await self._connections.close()
+        async with self._opening:
+            self._is_new = False
+            await self._pool.close()
 
     async def __aenter__(self) -> Self:
-        try:
-            with db.translated(self._schema):
-                async with self._connections.lend() as loan:
-                    await (await loan.connected()).execute(db.statement("ready", self._schema), {})
-        except BaseException:
-            await self.close()
-            raise
+        with db.translated(self._schema):
+            await self._open()
         return self
 
     async def __aexit__(self, *_: object) -> None:

@@ -79,8 +79,7 @@ def _round(retriever: Retriever, queries: list[str]) -> tuple[float, float]:
         sql = search_statement(SCHEMA, space, question.candidates)
         vector = as_halfvec(embedder.embed([query])[0])
         parameters = {**asker(question), "identity": space.embedder_identity, "vector": vector}
-        with retriever._connections.lend() as loan:
-            connection = loan.connected()
+        with retriever._pool.connection() as connection:
             began = perf_counter()
             rows = connection.execute(sql, parameters).fetchall()
             statements.append(perf_counter() - began)

@@ -1,6 +1,7 @@
 """What a retriever does when the server is away, comes back, or is not what it should be."""
 
 import asyncio
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -34,12 +35,27 @@ def test_a_server_that_is_gone_is_one_sentence_and_found_again_when_it_is_back(
 
     wire.refuse()
     for _ in range(2):
-        with pytest.raises(StoreError, match=r"^Postgres gave no answer \(.+\): see whether it is up") as caught:
+        began = time.monotonic()
+        with pytest.raises(StoreError, match=r"^Postgres gave no answer \(.+ refused\b.*\): see") as caught:
             asker.ask("text")
+        assert time.monotonic() - began < 5  # a glance at the pool, not the whole wait
         assert "test" not in str(caught.value).replace("latest", "")  # the password of the tests' server
     wire.accept()
 
     assert asker.ask("text").hits
+
+
+def test_many_who_ask_at_once_are_all_told_why_the_server_is_gone(
+    wire: Wire, scope: Scope, embedder: HashEmbedder
+) -> None:
+    with Retriever.connect(wire.dsn, embedder=embedder) as retriever, ThreadPoolExecutor(40) as threads:
+        wire.refuse()
+        began = time.monotonic()
+        asked = [threads.submit(retriever.retrieve, "text", scope=scope, authorization=ALICE) for _ in range(40)]
+        told = {str(each.exception()) for each in asked}
+        assert time.monotonic() - began < 5
+        wire.accept()
+    assert len(told) == 1 and "refused" in told.pop()
 
 
 def test_a_retriever_serves_more_threads_than_it_has_connections(
@@ -77,6 +93,17 @@ def test_a_password_that_ends_early_is_not_quoted(ask: Ask, password: str) -> No
     with pytest.raises(StoreError) as caught:
         ask("text", dsn=f"postgresql://u:{password}@127.0.0.1:1/db")
     assert caught.value.__cause__ is None and caught.value.__suppress_context__
+
+
+async def test_what_a_pool_would_say_of_a_password_is_never_logged(
+    scope: Scope, embedder: HashEmbedder, caplog: pytest.LogCaptureFixture
+) -> None:
+    for dsn in ("postgresql://u:hun@ter2@127.0.0.1:1/db", "postgres and ter2"):
+        retriever = AsyncRetriever.connect(dsn, embedder=embedder)
+        with pytest.raises(StoreError):
+            await retriever.retrieve("text", scope=scope, authorization=ALICE)
+        await retriever.close()
+    assert "ter2" not in caplog.text
 
 
 def test_a_dsn_that_is_none_is_not_repeated(ask: Ask) -> None:
@@ -120,8 +147,13 @@ async def test_an_async_retriever_opens_with_the_first_question_and_closes_for_g
         await retriever.retrieve("text", scope=scope, authorization=ALICE)
 
 
-async def test_an_async_retriever_that_was_never_used_can_be_closed(reading: str, embedder: HashEmbedder) -> None:
-    await AsyncRetriever.connect(reading, embedder=embedder).close()
+async def test_an_async_retriever_that_was_never_used_can_be_closed(
+    reading: str, scope: Scope, embedder: HashEmbedder
+) -> None:
+    retriever = AsyncRetriever.connect(reading, embedder=embedder)
+    await retriever.close()
+    with pytest.raises(StoreError, match="closed"):
+        await retriever.retrieve("text", scope=scope, authorization=ALICE)
 
 
 @pytest.mark.parametrize("schema", ['Head "water" {schema}', "100%s", "übersicht"])
@@ -179,8 +211,7 @@ def test_a_login_without_the_role_is_told_which_one_it_needs(database: str, ask:
 
 
 def test_the_library_s_own_session_is_read_only(database: str, embedder: HashEmbedder) -> None:
-    with Retriever.connect(database, embedder=embedder) as retriever, retriever._connections.lend() as loan:
-        connection = loan.connected()
+    with Retriever.connect(database, embedder=embedder) as retriever, retriever._pool.connection() as connection:
         with pytest.raises(psycopg.errors.ReadOnlySqlTransaction):
             connection.execute("DELETE FROM headwater.tombstone")
         settings = connection.execute("SELECT current_setting('plan_cache_mode'), current_setting('jit')").fetchone()
