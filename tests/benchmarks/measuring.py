@@ -1,4 +1,4 @@
-"""How things are measured here: CPU seconds of whole process trees, peak memory, medians over interleaved pairs.
+"""How things are measured here: CPU seconds of whole process trees, peak memory, pairs that run in turn.
 
 CPU seconds and ratios of them say the same on a quiet machine and on a busy one, more or less; wall times do not.
 """
@@ -7,7 +7,6 @@ import os
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
 from typing import Final, Self, TypeVar
 
 PAIRS: Final = 5
@@ -118,6 +117,3 @@ class Figure:
 
     def __str__(self) -> str:
         return "\n".join([self.title, *map(str, self.readings)])
-
-
-__all__ = ["PAIRS", "Figure", "Reading", "Spent", "cpu_s", "interleaved", "median", "peak_memory_mb"]

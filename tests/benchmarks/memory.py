@@ -1,8 +1,10 @@
 """(e) How much memory a worker needs that reads, cuts and embeds with the model."""
 
+from statistics import median
+
 from headwater.models import Scope
 from tests.benchmarks.documents import documents, sample
-from tests.benchmarks.measuring import Figure, Reading, median, peak_memory_mb
+from tests.benchmarks.measuring import Figure, Reading, peak_memory_mb
 from tests.benchmarks.options import Options
 from tests.benchmarks.site import running_servers, scratch_folder
 from tests.benchmarks.whole_sync import MODEL

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import groupby
+from statistics import median
 from time import process_time
 from typing import Any
 
@@ -11,7 +12,7 @@ from pgvector.psycopg import register_vector
 
 from headwater.models import Scope
 from tests.benchmarks.documents import documents
-from tests.benchmarks.measuring import Figure, Reading, Spent, cpu_s, interleaved, median
+from tests.benchmarks.measuring import Figure, Reading, Spent, cpu_s, interleaved
 from tests.benchmarks.options import Options
 from tests.benchmarks.site import Site, running_servers, scratch_folder
 from tests.benchmarks.table_embedder import TABLE

@@ -1,6 +1,7 @@
 """(d) A question to the library, next to the bare statement that finds its passages."""
 
 from itertools import cycle, islice
+from statistics import median
 from time import perf_counter
 
 from headwater import Authorization, Retriever
@@ -8,7 +9,7 @@ from headwater.embedders.onnx import OnnxEmbedder
 from headwater.models import Scope
 from headwater.search import Question, Space, as_halfvec, asker, search_statement
 from tests.benchmarks.documents import documents
-from tests.benchmarks.measuring import Figure, Reading, median
+from tests.benchmarks.measuring import Figure, Reading
 from tests.benchmarks.options import Options
 from tests.benchmarks.site import SCHEMA, Site, running_servers, scratch_folder
 from tests.benchmarks.table_embedder import TABLE, TableEmbedder

@@ -1,10 +1,11 @@
 """(g) How long `headwater up` takes to be ready in a home that has been used before."""
 
 from pathlib import Path
+from statistics import median
 from time import perf_counter
 
 from tests.acceptance.command_line import CommandLine
-from tests.benchmarks.measuring import Figure, Reading, median
+from tests.benchmarks.measuring import Figure, Reading
 from tests.benchmarks.options import Options
 from tests.benchmarks.site import scratch_folder
 

@@ -1,8 +1,10 @@
 """(c) Looking at a folder in which nothing has changed."""
 
+from statistics import median
+
 from headwater.models import Scope
 from tests.benchmarks.documents import write
-from tests.benchmarks.measuring import Figure, Reading, Spent, median
+from tests.benchmarks.measuring import Figure, Reading, Spent
 from tests.benchmarks.options import Options
 from tests.benchmarks.site import running_servers, scratch_folder
 

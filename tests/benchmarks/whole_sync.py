@@ -4,12 +4,13 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from statistics import median
 
 import psycopg
 
 from headwater.models import Scope
 from tests.benchmarks.documents import documents, sample
-from tests.benchmarks.measuring import Figure, Reading, Spent, interleaved, median
+from tests.benchmarks.measuring import Figure, Reading, Spent, interleaved
 from tests.benchmarks.options import Options
 from tests.benchmarks.site import CHECKOUT, Servers, running_servers, scratch_folder
 from tests.benchmarks.table_embedder import TABLE
