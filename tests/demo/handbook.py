@@ -120,7 +120,7 @@ def _edit(headwater: Headwater, narration: Narration, folder: Path, sync: tuple[
     narration.command(asked)
     told = sentence_with(after, headwater.ask(*asked)["hits"])
     _expect(told is not None, f"The answer should hold {after!r}, and does not.")
-    narration.quote(f"… {told} …")
+    narration.quote(str(told))
     narration.seen("the answer has the new words")
 
 

@@ -12,7 +12,7 @@ from typing import Final
 from rich.console import Console
 from rich.text import Text
 
-WIDTH_OF_A_PIPE: Final = 110
+WIDTH_OF_A_PIPE: Final = 130
 BOLD, DIM, GREEN = "1", "2", "32"
 
 
@@ -72,4 +72,4 @@ def _folded(line: str, width: int) -> list[str]:
     """``line`` in parts that fit, each as far to the right as its beginning."""
     indent = line[: len(line) - len(line.lstrip())][: width // 2]
     parts = Text(line.strip()).wrap(Console(width=width), width - len(indent))
-    return [indent + part.plain.rstrip() for part in parts] or [""]
+    return [(indent + part.plain).rstrip() for part in parts] or [""]
