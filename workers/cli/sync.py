@@ -1,13 +1,14 @@
 """`headwater sync folder`: one sync of a local folder, waiting for its end."""
 
 import asyncio
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import click
 
 from headwater.contracts import SyncCorpusInput, SyncResult
+from headwater.errors import HeadwaterError
 from workers.cli.console import Output
 from workers.cli.context import Invocation, pass_invocation
 from workers.cli.errors import EXIT_FAILED, CommandFailed
@@ -130,12 +131,17 @@ async def _sync(
         wanted = SyncCorpusInput(
             scope=request.scope, connector=row.name, full=request.full, requested_by="headwater sync"
         )
-        return await run_sync(
+        result = await run_sync(
             Sync(client, wanted),
             stop=stop,
             trouble=services.trouble(on_workers_gone=on_workers_gone),
             on_stopping=invocation.output.note,
         )
+        if display is not None:
+            # A quick sync ends between two looks; whoever watches sees where it ended all the same.
+            with suppress(HeadwaterError):
+                display.show(await asyncio.to_thread(pass_progress, store, row.connector_id))
+        return result
 
 
 def report(output: Output, result: SyncResult) -> None:
