@@ -5,7 +5,7 @@ own words are kept only when this project wrote them.
 """
 
 import functools
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from typing import Concatenate, Final, ParamSpec, TypeVar
 
@@ -38,21 +38,42 @@ def contained(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S,
     def run(self: S, /, *args: P.args, **kwargs: P.kwargs) -> R:
         try:
             return method(self, *args, **kwargs)
-        except (ApplicationError, CancelledError):
-            raise
-        except HandedOver as error:
-            raise _retried(error, str(error), after=timedelta(milliseconds=100)) from None
-        except TransientError as error:
-            raise _retried(error, str(error)) from None
-        except DuplicateRow as error:
-            # Another attempt wrote it meanwhile: the next one sees that. More often than that it is a defect.
-            raise _unexpected(error, str(error)) from None
-        except HeadwaterError as error:
-            raise ApplicationError(str(error)[:SENTENCE_MAX], type=type(error).__name__) from None
-        except Exception as error:  # noqa: BLE001 the boundary: what nobody foresaw is named by class and retried
-            raise _unexpected(error, f"{activity.info().activity_type} failed with {type(error).__name__}.") from None
+        except Exception as error:  # noqa: BLE001 the boundary: nothing leaves as it was raised
+            raise _fit(error) from None
 
     return run
+
+
+def contained_async(
+    method: Callable[Concatenate[S, P], Awaitable[R]],
+) -> Callable[Concatenate[S, P], Awaitable[R]]:
+    """The same for a coroutine."""
+
+    @functools.wraps(method)
+    async def run(self: S, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return await method(self, *args, **kwargs)
+        except Exception as error:  # noqa: BLE001 the boundary
+            raise _fit(error) from None
+
+    return run
+
+
+def _fit(error: Exception) -> Exception:
+    """``error`` as a history may hold it."""
+    if isinstance(error, ApplicationError | CancelledError):
+        return error
+    if isinstance(error, HandedOver):
+        return _retried(error, str(error), after=timedelta(milliseconds=100))
+    if isinstance(error, TransientError):
+        return _retried(error, str(error))
+    if isinstance(error, DuplicateRow):
+        # Another attempt wrote it meanwhile: the next one sees that. More often than that it is a defect.
+        return _unexpected(error, str(error))
+    if isinstance(error, HeadwaterError):
+        return ApplicationError(str(error)[:SENTENCE_MAX], type=type(error).__name__)
+    # What nobody foresaw is named by class and retried.
+    return _unexpected(error, f"{activity.info().activity_type} failed with {type(error).__name__}.")
 
 
 def _retried(error: Exception, sentence: str, *, after: timedelta | None = None) -> ApplicationError:

@@ -57,7 +57,7 @@ class BatchEmbedder:
     @contained
     def embed_batch(self, ref: BatchRef) -> EmbeddedBatch:
         store = self._store
-        page = staging.leased_page(store, ref.page_id, fence=ref.in_pass.fence)
+        page = staging.open_page(store, ref.page_id, fence=ref.fence)
         try:
             with heartbeating():
                 self._embed(page, ref.batch_no)

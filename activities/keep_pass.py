@@ -44,7 +44,8 @@ class PassKeeper:
     @activity.defn(name="advance_checkpoint", no_thread_cancel_exception=True)
     @contained
     def advance_checkpoint(self, page: PageRef) -> AdvancedCheckpoint:
-        return AdvancedCheckpoint(version=lease.advance(self._store, page.page_id, fence=page.in_pass.fence))
+        assert page.fence is not None, "only a pass has a checkpoint"
+        return AdvancedCheckpoint(version=lease.advance(self._store, page.page_id, fence=page.fence))
 
     @activity.defn(name="end_pass", no_thread_cancel_exception=True)
     @contained

@@ -22,6 +22,7 @@ from activities.read_document import FETCHER, Parser, Reading, read_document
 from activities.store import Store, StoreUnavailable, lease, listing, staging
 from activities.store.connectors import ConnectorRow, connector_by_id
 from activities.store.listing import Known
+from activities.store.publish import PageConflict
 from activities.store.scopes import build_of
 from activities.store.staging import NotedItem, OpenItem, Page, StagedDocument, Started
 from headwater.chunking.profile import ChunkingProfile
@@ -51,14 +52,14 @@ class PagePreparer:
     @contained
     def prepare_page(self, ref: PageRef) -> PreparedPage:
         store = self._store
-        page = staging.leased_page(store, ref.page_id, fence=ref.in_pass.fence)
+        page = staging.open_page(store, ref.page_id, fence=ref.fence)
         if page.state == "listed":
             items = staging.open_items(store, page, excused=ref.page_id in self._excused)
             self._excused.discard(ref.page_id)
             if items:
                 try:
                     with heartbeating():
-                        self._read_items(page, items, full=ref.in_pass.full)
+                        self._read_items(page, items, full=ref.in_pass is not None and ref.in_pass.full)
                 except BaseException:
                     # This worker lives: whatever is still in flight did not end it, and the next attempt knows.
                     self._excused.add(ref.page_id)
@@ -75,6 +76,8 @@ class PagePreparer:
             max_bytes=self._max_bytes,
             full=full,
         )
+        if page.connector_id is None:
+            raise PageConflict(f"Page {page.page_id} is no connector's: it is not read from one.")
         row = connector_by_id(self._store, page.connector_id)
         known = listing.known_sources(
             self._store,

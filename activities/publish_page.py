@@ -14,4 +14,4 @@ class PagePublisher:
     @activity.defn(name="publish_page", no_thread_cancel_exception=True)
     @contained
     def publish_page(self, ref: PageRef) -> PublishedPage:
-        return publish.publish_page(self._store, ref.page_id, fence=ref.in_pass.fence)
+        return publish.publish_page(self._store, ref.page_id, fence=ref.fence)

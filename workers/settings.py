@@ -38,6 +38,15 @@ def _listed(value: object) -> object:
     return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
 
 
+def _service_principals(value: tuple[str, ...]) -> tuple[str, ...]:
+    for each in value:
+        tenant, colon, principal = each.partition(":")
+        if not colon or not principal:
+            raise ValueError(f"{each!r} must be written TENANT:PRINCIPAL")
+        _tenants((tenant,))
+    return value
+
+
 def _tenants(value: tuple[str, ...]) -> tuple[str, ...]:
     try:
         return tuple(check_scope_part(tenant, "tenant") for tenant in value)
@@ -79,6 +88,16 @@ class Settings(BaseSettings):
     tenants: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_listed), AfterValidator(_tenants)] = Field(
         default=(), description="Tenants these workers serve, separated by commas; others' tasks fail here; empty: all"
     )
+    service_principals: Annotated[
+        tuple[str, ...], NoDecode, BeforeValidator(_listed), AfterValidator(_service_principals)
+    ] = Field(
+        default=(),
+        description="Principals that may delete along lineage and rename without a grant, as tenant:principal, by commas",
+    )
+    keep_generations: int = Field(
+        default=100, ge=0, description="Generations that can be gone back to; older ones are collected"
+    )
+    keep_days: float = Field(default=7.0, ge=0, description="Days that any generation is kept, however many there are")
     log_format: Literal["console", "json"] = Field(
         default="console", description="Form of the logs on stderr: console or json"
     )
@@ -113,6 +132,11 @@ class Settings(BaseSettings):
     @property
     def uses_configured_services(self) -> bool:
         return self.database_url is not None
+
+    @property
+    def granted_services(self) -> list[tuple[str, str]]:
+        """The service principals as (tenant, principal)."""
+        return [(tenant, name) for tenant, _, name in (each.partition(":") for each in self.service_principals)]
 
     def is_given(self, field: str) -> bool:
         """Whether the environment set ``field``, rather than its default."""

@@ -6,7 +6,8 @@ from typing import Any, Final
 from temporalio.exceptions import ApplicationError
 from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput, Interceptor
 
-from activities.contracts import BeginPass, Pass
+from activities.contracts import Pass
+from headwater.models import Scope
 
 REFUSED: Final = "AccessError"
 
@@ -40,13 +41,19 @@ class _Guarded(ActivityInboundInterceptor):
 
 def tenant_of(argument: object) -> str:
     """Whose task it is; empty where it does not say."""
-    if isinstance(argument, BeginPass):
-        return argument.scope.tenant_id
+    scope = getattr(argument, "scope", None)
+    if isinstance(scope, Scope):
+        return scope.tenant_id
     in_pass = getattr(argument, "in_pass", None)
-    return in_pass.tenant_id if isinstance(in_pass, Pass) else ""
+    if isinstance(in_pass, Pass):
+        return in_pass.tenant_id
+    tenant = getattr(argument, "tenant_id", "")
+    return tenant if isinstance(tenant, str) else ""
 
 
 def _sentence(tenant: str) -> str:
     if tenant:
         return f"This worker does not serve tenant {tenant}; see HEADWATER_TENANTS."
-    return "This worker serves only the tenants of HEADWATER_TENANTS, and the task names none: run the sync again."
+    return (
+        "This worker serves only the tenants of HEADWATER_TENANTS, and the task names none: start its workflow again."
+    )

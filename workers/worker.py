@@ -13,6 +13,7 @@ from temporalio.worker import Worker
 from activities.embed_batch import BatchEmbedder
 from activities.embedder_source import EmbedderSource
 from activities.keep_pass import PassKeeper
+from activities.keep_request import RequestKeeper
 from activities.list_page import PageLister
 from activities.parsers import CURRENT
 from activities.parsers.pool import ParserPool
@@ -41,7 +42,13 @@ class WorkerOptions:
     """What varies between deployments."""
 
     max_document_bytes: int
+    embedder: str = "hash:384"  # of new corpora and re-indexes
+    chunk_size: int = 1000
+    chunk_overlap: int = 100
     tenants: Collection[str] = ()
+    service_principals: Collection[tuple[str, str]] = ()  # (tenant, principal): may act on sources without a grant
+    keep_generations: int = 100
+    keep_days: float = 7.0
     roles: Collection[str] = ROLES
     cores: int = field(default_factory=usable_cores)
 
@@ -97,12 +104,14 @@ def _workers(
     if "embed" in options.roles:
         workers.append(serve(queues.EMBED, options.cores, [BatchEmbedder(store, embedders).embed_batch]))
     if "db" in options.roles:
-        keeper, publisher = PassKeeper(store), PagePublisher(store)
+        keeper, publisher, requests = PassKeeper(store), PagePublisher(store), RequestKeeper(store)
         methods: list[Callable[..., Any]] = [
             keeper.begin_pass,
             keeper.advance_checkpoint,
             keeper.end_pass,
             publisher.publish_page,
+            requests.begin_request,
+            requests.end_request,
         ]
         workers.append(serve(queues.DB, 4, methods))
     return workers

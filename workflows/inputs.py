@@ -12,6 +12,8 @@ from temporalio.exceptions import ApplicationError
 with workflow.unsafe.imports_passed_through():
     from pydantic import BaseModel, ValidationError
 
+    from headwater.errors import ScopeError
+
 Model = TypeVar("Model", bound=BaseModel)
 
 
@@ -20,9 +22,10 @@ def parse_input(model: type[Model], raw: Any) -> Model:
     try:
         return model.model_validate(raw)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(str(part) for part in first["loc"]) or "input"
         why = first["msg"].removeprefix("Value error, ").rstrip(".")
-        raise ApplicationError(
-            f"{where}: {why}; correct it and start again.", type="InvalidInput", non_retryable=True
-        ) from None
+        # Another tenant's corpus is no mistake of form: whoever asks is told what it is.
+        is_foreign = isinstance(first.get("ctx", {}).get("error"), ScopeError)
+        kind = "ScopeError" if is_foreign else "InvalidInput"
+        raise ApplicationError(f"{where}: {why}; correct it and start again.", type=kind, non_retryable=True) from None

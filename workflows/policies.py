@@ -17,6 +17,7 @@ PERMANENT: Final = (
     "CheckpointConflict",
     "EmbedderMismatch",
     "HeadwaterError",
+    "InvalidInput",
     "LimitError",
     "PageConflict",
     "PermanentError",
@@ -51,6 +52,8 @@ def _policy(queue: str, *, seconds: int, heartbeat_s: int | None, first_s: float
 
 
 POLICIES: Final = {
+    "begin_request": _policy(DB, seconds=15, heartbeat_s=None, first_s=0.5, longest_s=5),
+    "end_request": _policy(DB, seconds=15, heartbeat_s=None, first_s=0.2, longest_s=10),
     "begin_pass": _policy(DB, seconds=15, heartbeat_s=None, first_s=0.2, longest_s=10),
     "list_page": _policy(IO, seconds=60, heartbeat_s=20, first_s=2, longest_s=120),
     "prepare_page": _policy(IO, seconds=900, heartbeat_s=20, first_s=2, longest_s=120),

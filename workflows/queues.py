@@ -2,7 +2,9 @@
 
 from typing import Final
 
-CONTROL: Final = "headwater-control"  # workflows
+from headwater.workflow_ids import TASK_QUEUE
+
+CONTROL: Final = TASK_QUEUE  # workflows
 IO: Final = "headwater-io"  # listing, fetching, parsing
 EMBED: Final = "headwater-embed"  # the embedder; slots = cores
 DB: Final = "headwater-db"  # short transactions

@@ -8,7 +8,7 @@ import asyncio
 from typing import Any, Final
 
 from temporalio import workflow
-from temporalio.exceptions import ActivityError, ApplicationError, is_cancelled_exception
+from temporalio.exceptions import ActivityError, ApplicationError
 
 with workflow.unsafe.imports_passed_through():
     from pydantic import BaseModel
@@ -30,12 +30,14 @@ with workflow.unsafe.imports_passed_through():
     )
     from headwater.contracts import SyncCorpusInput, SyncNow, SyncResult, SyncStatus
     from workflows.act import act
+    from workflows.failures import cause_of
     from workflows.inputs import parse_input
 
 # A history that grows without end is ended by the server: a run goes on in a new one after this much.
 PAGES_A_RUN: Final = 50
 PASSES_A_RUN: Final = 50
 BATCHES_IN_FLIGHT: Final = 16
+CANCELLED: Final = "The sync was cancelled."
 
 
 class Carried(BaseModel):
@@ -65,7 +67,7 @@ class SyncCorpus:
             return await self._run(parse_input(SyncCorpusInput, raw), raw)
         except (ActivityError, ApplicationError, asyncio.CancelledError) as error:
             # Those who wait for a result are told why there will be none.
-            self._failure = _failure(error)
+            self._failure = cause_of(error, cancelled=CANCELLED)
             await workflow.wait_condition(workflow.all_handlers_finished)
             raise
 
@@ -114,7 +116,9 @@ class SyncCorpus:
             exhausted = await self._walk(request, raw, in_pass)
         except (ActivityError, ApplicationError, asyncio.CancelledError) as error:
             # Cancelled or failed, the lease is given back and the connector says why it stopped.
-            await act("end_pass", EndPass(in_pass=in_pass, error=_failure(error).message), EndedPass)
+            await act(
+                "end_pass", EndPass(in_pass=in_pass, error=cause_of(error, cancelled=CANCELLED).message), EndedPass
+            )
             raise
         ended = await act("end_pass", EndPass(in_pass=in_pass, paused=not exhausted), EndedPass)
         self._carried.in_pass = None
@@ -242,14 +246,3 @@ class SyncCorpus:
         self._hands_over = True
         await workflow.wait_condition(workflow.all_handlers_finished)
         workflow.continue_as_new(args=[raw, self._carried])
-
-
-def _failure(error: BaseException) -> ApplicationError:
-    """The innermost cause, as it was said where it happened."""
-    if is_cancelled_exception(error):
-        return ApplicationError("The sync was cancelled.", type="Cancelled", non_retryable=True)
-    while error.__cause__ is not None:
-        error = error.__cause__
-    if isinstance(error, ApplicationError):
-        return error
-    return ApplicationError(str(error), type=type(error).__name__, non_retryable=True)

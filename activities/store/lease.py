@@ -75,8 +75,10 @@ def begin_pass(
         return Lease(pass_no=pass_no, fence=fence, next_seq=seq[0])
 
 
-def renew(store: Store, connector_id: int, *, fence: int) -> None:
-    """The lease lasts another four minutes at least, or `StaleFence`."""
+def renew(store: Store, connector_id: int | None, *, fence: int | None) -> None:
+    """The lease lasts another four minutes at least, or `StaleFence`. Without a connector there is none."""
+    if connector_id is None:
+        return
     sql = queries(store.schema, "lease")
     params = {"connector_id": connector_id, "fence": fence, "lease_s": LEASE_S}
     with store.connection() as connection:

@@ -41,7 +41,9 @@ class _Page:
     is_leased: bool
 
 
-def publish_page(store: Store, page_id: int, *, fence: int, sql: Mapping[str, bytes] | None = None) -> PublishedPage:
+def publish_page(
+    store: Store, page_id: int, *, fence: int | None, sql: Mapping[str, bytes] | None = None
+) -> PublishedPage:
     """What publishing the page did. A repeat changes nothing and returns the same.
 
     Raises `StaleFence` when the lease `fence` was given to another run meanwhile, `PageConflict` when the page is not

@@ -22,11 +22,12 @@ PAGE_BATCHES: Final = 1_000
 @dataclass(frozen=True, slots=True)
 class Page:
     page_id: int
-    connector_id: int
+    kind: str  # sync, ingest or reindex
+    connector_id: int | None  # None: of a host or a re-index
     build_id: int
     state: str
     in_flight: list[int]
-    fence: int
+    fence: int | None
     slab: int
     scope_id: int
 
@@ -79,13 +80,16 @@ class NotedItem:
     kind: str = "upsert"
 
 
-def leased_page(store: Store, page_id: int, *, fence: int) -> Page:
-    """The page, for a run that holds its connector's lease under ``fence``; `StaleFence` for any other."""
+def open_page(store: Store, page_id: int, *, fence: int | None) -> Page:
+    """The page, for a run that holds its connector's lease under ``fence``; `StaleFence` for any other.
+
+    A page without a connector stands under no lease.
+    """
     with store.connection() as connection, connection.cursor(row_factory=class_row(Page)) as cursor:
         row = cursor.execute(queries(store.schema, "staging")["page"], {"page_id": page_id}).fetchone()
     if row is None:
         raise LookupError(f"page {page_id} is gone")
-    if row.fence != fence:
+    if row.connector_id is not None and row.fence != fence:
         raise stale_fence(row.connector_id)
     return row
 

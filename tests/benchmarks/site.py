@@ -24,13 +24,13 @@ from activities.store.scopes import SpaceSpec, ensure_scope
 from headwater.chunking.profile import ChunkingProfile
 from headwater.contracts import SyncResult
 from headwater.models import Scope
+from headwater.workflow_ids import sync_workflow_id
 from tests.acceptance.home_processes import postgres_of, temporal_of
 from tests.benchmarks.documents import write
 from tests.benchmarks.measuring import Spent, cpu_s
 from tests.benchmarks.worker_process import resolve
 from workers.embedded import Services, attach
 from workflows import queues
-from workflows.ids import sync_workflow_id
 
 SCHEMA: Final = "headwater"
 EVERYONE: Final = AccessRule.from_grants(["everyone"])

@@ -17,9 +17,9 @@ from headwater.chunking.profile import ChunkingProfile
 from headwater.contracts import SyncResult
 from headwater.embedders import Embedder, resolve_embedder
 from headwater.models import Scope
+from headwater.workflow_ids import sync_workflow_id
 from workers.worker import WorkerOptions, running_workers
 from workflows import queues
-from workflows.ids import sync_workflow_id
 
 SCOPE = Scope(tenant_id="t1", resource_id="docs", corpus_id="handbook")
 SPEC = "hash:64"

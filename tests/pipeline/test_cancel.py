@@ -11,13 +11,13 @@ from temporalio.exceptions import ApplicationError
 from activities.embed_batch import COMMIT_CHUNKS
 from activities.store import Store
 from headwater.contracts import SyncNow, SyncResult
+from headwater.workflow_ids import sync_workflow_id
 from tests.pipeline import stops
 from tests.pipeline.editions import CHUNKING, DOCUMENTS, PAGE_SIZE, PARTS, parts_of, write_edition
 from tests.pipeline.harness import SCOPE, Pipeline, Shelf, running_pipeline
 from tests.pipeline.heard_embedder import counting, embedded_texts
 from tests.pipeline.stops import stopping_at
 from workflows import queues
-from workflows.ids import sync_workflow_id
 
 
 @pytest.fixture

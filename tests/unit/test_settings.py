@@ -38,6 +38,9 @@ def test_the_environment_sets_each_of_them(monkeypatch: pytest.MonkeyPatch, tmp_
         "CHUNK_OVERLAP": "0",
         "MAX_DOCUMENT_BYTES": "10MiB",
         "TENANTS": "a, b",
+        "SERVICE_PRINCIPALS": "a:cleaner, b:x:y",
+        "KEEP_GENERATIONS": "3",
+        "KEEP_DAYS": "0.5",
         "LOG_FORMAT": "json",
     }
     for name, value in given.items():
@@ -47,6 +50,7 @@ def test_the_environment_sets_each_of_them(monkeypatch: pytest.MonkeyPatch, tmp_
     assert settings.schema_name == 'Ä "b" %'
     assert settings.max_document_bytes == 10 * 1024 * 1024
     assert settings.tenants == ("a", "b")
+    assert settings.granted_services == [("a", "cleaner"), ("b", "x:y")]
     assert all(settings.is_given(field) for field in Settings.model_fields)
 
 

@@ -1,7 +1,7 @@
 """One id for each connector's sync, within Temporal's limit."""
 
 from headwater.models import Scope
-from workflows.ids import ID_MAX, sync_workflow_id
+from headwater.workflow_ids import ID_MAX, sync_workflow_id
 
 
 def test_a_sync_is_named_by_its_scope_and_connector() -> None:

@@ -25,7 +25,7 @@ from temporalio.exceptions import ApplicationError, WorkflowAlreadyStartedError
 from temporalio.service import RPCError, RPCStatusCode
 
 from headwater.contracts import SyncCorpusInput, SyncNow, SyncResult
-from workflows.ids import sync_workflow_id
+from headwater.workflow_ids import sync_workflow_id
 from workflows.queues import CONTROL
 
 WORKFLOW: Final = "SyncCorpus"

@@ -80,5 +80,13 @@ def worker_options(settings: Settings, roles: Collection[str] = ROLES) -> "Worke
     from workers.worker import WorkerOptions
 
     return WorkerOptions(
-        max_document_bytes=int(settings.max_document_bytes), tenants=frozenset(settings.tenants), roles=roles
+        max_document_bytes=int(settings.max_document_bytes),
+        embedder=settings.embedder,
+        chunk_size=settings.chunk_size,
+        chunk_overlap=settings.chunk_overlap,
+        tenants=frozenset(settings.tenants),
+        service_principals=frozenset(settings.granted_services),
+        keep_generations=settings.keep_generations,
+        keep_days=settings.keep_days,
+        roles=roles,
     )

@@ -1,8 +1,8 @@
 -- Staging: documents read and cut, chunks embedded; all of it invisible until its page is published.
 
 -- page --
-SELECT p.page_id, p.connector_id, p.build_id, p.state, p.in_flight, c.fence, b.slab, b.scope_id
-  FROM {schema}.page p JOIN {schema}.checkpoint c USING (connector_id) JOIN {schema}.build b USING (build_id)
+SELECT p.page_id, p.kind, p.connector_id, p.build_id, p.state, p.in_flight, c.fence, b.slab, b.scope_id
+  FROM {schema}.page p LEFT JOIN {schema}.checkpoint c USING (connector_id) JOIN {schema}.build b USING (build_id)
  WHERE p.page_id = %(page_id)s;
 
 -- open_items --

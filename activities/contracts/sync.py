@@ -1,16 +1,10 @@
-"""What travels between `SyncCorpus` and its activities: ids and counts. Text and vectors stay in Postgres.
+"""What travels between `SyncCorpus` and its activities, and of pages whoever fills them."""
 
-Fields are added with defaults and never renamed: histories written last month must still replay.
-"""
+from pydantic import Field
 
-from pydantic import BaseModel, ConfigDict, Field
-
+from activities.contracts.payload import Payload
 from headwater.contracts import SyncFailure
 from headwater.models import Scope
-
-
-class Payload(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore")
 
 
 class BeginPass(Payload):
@@ -54,17 +48,25 @@ class ListedPage(Payload):
 
 
 class PageRef(Payload):
-    in_pass: Pass
+    """A page: of a pass, or without one a host's or a re-index's, which says whose tenant's it is."""
+
+    in_pass: Pass | None = None
     page_id: int
+    tenant_id: str = ""
+
+    @property
+    def fence(self) -> int | None:
+        """The fence of the lease that the page stands under; None without a connector."""
+        return None if self.in_pass is None else self.in_pass.fence
 
 
 class PreparedPage(Payload):
     batches: int = 0
 
 
-class BatchRef(Payload):
-    in_pass: Pass
-    page_id: int
+class BatchRef(PageRef):
+    """One embed batch of a page."""
+
     batch_no: int
 
 
@@ -81,6 +83,9 @@ class PublishedPage(Payload):
     failed: int = 0
     generation: int = 0
     failures: list[SyncFailure] = Field(default_factory=list)
+    is_stale_build: bool = (
+        False  # nothing was published: readers see another build by now, which the page is staged for next
+    )
 
 
 class AdvancedCheckpoint(Payload):

@@ -1,21 +1,11 @@
-"""The inputs and outputs of the public workflows: one JSON object in, one out, in any language.
-
-Inputs ignore fields they do not know. Fields are added with defaults; none is renamed or gets another meaning.
-"""
+"""``SyncCorpus``: a corpus is brought up to date with one connector."""
 
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from headwater.contracts.shared import WorkflowInput
 from headwater.ids import check_scope_part
-from headwater.models import Scope
-
-
-class WorkflowInput(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
-    scope: Scope
-    requested_by: Annotated[str, Field(max_length=256)] | None = None
 
 
 class SyncCorpusInput(WorkflowInput):

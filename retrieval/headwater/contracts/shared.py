@@ -1,0 +1,91 @@
+"""What the inputs of several workflows have in common."""
+
+import re
+from datetime import datetime
+from typing import Annotated, Any, Final, TypeVar
+
+from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
+
+from headwater.errors import LimitError, ValidationError
+from headwater.ids import UNSTORABLE, check_scope_part, check_source_id
+from headwater.models import Authorization, Scope
+
+Model = TypeVar("Model", bound=BaseModel)
+
+PAYLOAD_BYTES: Final = 1_500_000  # of one list in an input: Temporal carries 2 MB, and its own words need room
+RFC3339: Final = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)\Z")
+
+
+def _known_fields(model: type[BaseModel]) -> BeforeValidator:
+    """Lets objects through that say more than ``model`` knows, as the inputs of workflows do everywhere."""
+
+    def drop(value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        return {name: part for name, part in value.items() if name in model.model_fields}
+
+    return BeforeValidator(drop)
+
+
+def _instant(value: Any) -> Any:
+    if isinstance(value, str):
+        if RFC3339.match(value):
+            return value
+    elif isinstance(value, datetime) and value.tzinfo is not None:
+        return value
+    raise ValidationError("must be a time as RFC 3339 writes it, with an offset: 2026-01-31T12:00:00Z")
+
+
+def _name(value: str) -> str:
+    if not 1 <= len(value) <= 256 or UNSTORABLE.search(value):
+        raise ValidationError("must be 1 to 256 characters without NUL or lone surrogates")
+    return value
+
+
+InScope = Annotated[Scope, _known_fields(Scope)]
+Authorized = Annotated[Authorization, _known_fields(Authorization)]
+Instant = Annotated[AwareDatetime, BeforeValidator(_instant)]
+SourceId = Annotated[str, AfterValidator(check_source_id)]
+Name = Annotated[str, AfterValidator(_name)]
+RequestId = Annotated[str, AfterValidator(lambda value: check_scope_part(value, "request_id"))]
+
+
+class WorkflowInput(BaseModel):
+    """What every input of a public workflow holds. Unknown fields are ignored."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    scope: InScope
+    requested_by: Annotated[str, Field(max_length=256)] | None = None  # kept in the audit table
+
+
+class RequestInput(WorkflowInput):
+    """An input that is carried out once for each ``request_id``, however often it is sent."""
+
+    request_id: RequestId
+
+
+class Output(BaseModel):
+    """What a workflow or a query answers with. Fields are only ever added."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
+
+
+class Conflict(Output):
+    """Why nothing was written: the store holds ``actual`` where ``expected`` was asked for."""
+
+    expected: int
+    actual: int
+
+
+def check_bytes(field: str, size: int, most: int = PAYLOAD_BYTES) -> None:
+    """Raises a `LimitError` when ``size`` bytes are too many for one input."""
+    if size > most:
+        raise LimitError(f"{field} holds {size:,} bytes: at most {most:,} fit one request; send it in several.")
+
+
+def json_bytes(value: JsonValue) -> int:
+    """How many bytes ``value`` takes as JSON."""
+    import json
+
+    return len(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass"))

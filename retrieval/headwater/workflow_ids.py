@@ -1,0 +1,45 @@
+"""Where workflows are started, and their ids: fixed by what they work on, so that Temporal itself lets one run at a time."""
+
+import hashlib
+from typing import Final
+
+from headwater.models import Scope
+
+TASK_QUEUE: Final = "headwater-control"
+ID_MAX: Final = 255
+
+# The word that the ids of a workflow begin with.
+PREFIXES: Final = {
+    "IngestSources": "ingest",
+    "SetSourceAccess": "access",
+    "DeleteSources": "delete",
+    "PropagateDeletion": "propagate",
+    "RepointSource": "repoint",
+    "RenameSources": "rename",
+    "ReindexCorpus": "reindex",
+    "SetGeneration": "generation",
+    "CollectGarbage": "gc",
+}
+
+
+def sync_workflow_id(scope: Scope, connector: str) -> str:
+    """The id under which a connector's sync runs, whoever starts it."""
+    return _bounded(f"sync:{scope}:{connector}")
+
+
+def request_workflow_id(workflow: str, scope: Scope, request_id: str) -> str:
+    """The id of a request's run: the same request is the same run."""
+    return _bounded(f"{PREFIXES[workflow]}:{scope}:{request_id}")
+
+
+def scope_workflow_id(workflow: str, scope: Scope) -> str:
+    """The id of a workflow that a corpus has at most one run of."""
+    return _bounded(f"{PREFIXES[workflow]}:{scope}")
+
+
+def _bounded(workflow_id: str) -> str:
+    """Temporal's limit is 255 characters: a longer id ends in its SHA-256."""
+    if len(workflow_id) <= ID_MAX:
+        return workflow_id
+    digest = hashlib.sha256(workflow_id.encode()).hexdigest()
+    return f"{workflow_id[: ID_MAX - len(digest) - 1]}~{digest}"
