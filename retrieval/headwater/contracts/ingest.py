@@ -8,7 +8,7 @@ from uuid import UUID
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 from headwater.contracts.access import Grants
-from headwater.contracts.shared import Conflict, Output, RequestInput, SourceId, check_bytes, json_bytes
+from headwater.contracts.shared import Conflict, Output, RequestInput, SourceId, check_bytes, is_storable, json_bytes
 from headwater.errors import LimitError, ValidationError
 from headwater.ids import UNSTORABLE, check_source_id
 
@@ -82,7 +82,7 @@ class IngestSource(BaseModel):
             raise LimitError(
                 f"text of {self.source_id} has more than {TEXT_BYTES:,} bytes: stage it and name it in staged"
             )
-        if UNSTORABLE.search(str(self.metadata)):
+        if not is_storable(self.metadata):
             raise ValidationError("metadata must hold neither NUL nor lone surrogates")
         check_bytes("metadata", json_bytes(self.metadata), METADATA_BYTES)
         return self

@@ -1,5 +1,6 @@
 """What the inputs of several workflows have in common."""
 
+import json
 import re
 from datetime import datetime
 from typing import Annotated, Any, Final, TypeVar
@@ -84,8 +85,17 @@ def check_bytes(field: str, size: int, most: int = PAYLOAD_BYTES) -> None:
         raise LimitError(f"{field} holds {size:,} bytes: at most {most:,} fit one request; send it in several.")
 
 
+def is_storable(value: JsonValue) -> bool:
+    """Whether Postgres can hold ``value``: no text in it has NUL or a lone surrogate."""
+    if isinstance(value, str):
+        return UNSTORABLE.search(value) is None
+    if isinstance(value, list):
+        return all(map(is_storable, value))
+    if isinstance(value, dict):
+        return all(map(is_storable, value)) and all(map(is_storable, value.values()))
+    return True
+
+
 def json_bytes(value: JsonValue) -> int:
     """How many bytes ``value`` takes as JSON."""
-    import json
-
     return len(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass"))
