@@ -2,6 +2,9 @@
 
 A vector that was made before for the same input is taken again, whichever version or document it was made for. A
 repeated attempt goes on after the last commit, so that a killed worker embeds at most 32 chunks of each batch twice.
+
+A worker that dies over a batch leaves word of it. The next attempt goes carefully: one passage at a time, alone in its
+process and written down before it is tried, so that the one which kills is found out and costs its document.
 """
 
 import time
@@ -9,22 +12,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-import numpy as np
 import structlog
-from numpy.typing import NDArray
 from temporalio import activity
 
 from activities.containment import HandedOver, check_running, contained
 from activities.contracts import BatchRef, EmbeddedBatch
+from activities.embed_inputs import ATTEMPTS, Vector, embed_inputs
 from activities.embedder_source import EmbedderSource
 from activities.heartbeat import heartbeating
 from activities.store import DuplicateRow, Store, embedding, lease, staging
 from activities.store.embedding import Missing, ReadyChunk
 from activities.store.scopes import build_of
 from activities.store.staging import Page
+from activities.turnstile import Turnstile
 from headwater.embedders import Embedder
 from headwater.errors import TransientError
-from headwater.vectors import check_vectors
 
 log = structlog.get_logger()
 
@@ -32,10 +34,6 @@ COMMIT_CHUNKS: Final = 32
 CALL_TEXTS: Final = 4
 COMMIT_S: Final = 20.0  # a slow model commits before its 32 are full: an attempt must get somewhere within its timeout
 ATTEMPT_S: Final = 80.0  # before the activity's timeout, which would lose what is under way
-ATTEMPTS: Final = 3
-PROBE: Final = "a"
-
-Vector = NDArray[np.float32]
 Key = tuple[int, bytes]  # sensitivity, SHA-256 of the input
 
 
@@ -48,10 +46,15 @@ class _Input:
     chunks: list[Missing]
 
 
+class Killer(Exception):
+    """Stands for the vector of a passage that ended the worker whenever it was embedded."""
+
+
 class BatchEmbedder:
     def __init__(self, store: Store, embedders: EmbedderSource) -> None:
         self._store = store
         self._embedders = embedders
+        self._turnstile = Turnstile()
 
     @activity.defn(name="embed_batch", no_thread_cancel_exception=True)
     @contained
@@ -84,15 +87,36 @@ class BatchEmbedder:
         if ready:
             embedding.stage_chunks(self._store, page, batch_no, ready, embedded=0, reused=len(ready))
         inputs = _inputs(missing, texts, made)
+        if inputs:
+            with embedding.attempt(self._store, page, batch_no) as is_careful:
+                self._embed_inputs(page, batch_no, embedder, inputs, is_careful=is_careful)
+
+    def _embed_inputs(
+        self, page: Page, batch_no: int, embedder: Embedder, inputs: Sequence[_Input], *, is_careful: bool
+    ) -> None:
         until = time.monotonic() + ATTEMPT_S
         while inputs:
             check_running()
             if time.monotonic() > until:
                 raise HandedOver("The batch takes long; the next attempt goes on.")
             lease.renew(self._store, page.connector_id, fence=page.fence)
-            vectors = _embed_some(embedder, inputs)
+            if is_careful:
+                vectors = [self._embed_suspect(page, batch_no, embedder, inputs[0])]
+            else:
+                with self._turnstile.shared():
+                    vectors = _embed_some(embedder, inputs)
             self._commit(page, batch_no, inputs[: len(vectors)], vectors)
             inputs = inputs[len(vectors) :]
+
+    def _embed_suspect(self, page: Page, batch_no: int, embedder: Embedder, entry: _Input) -> Vector | Exception:
+        """The input alone in this process, counted before it is tried."""
+        with self._turnstile.exclusive():
+            try:
+                tries = embedding.suspect(self._store, page, batch_no, entry.chunks[0])
+                return Killer() if tries > ATTEMPTS else embed_inputs(embedder, [entry.text])[0]
+            except BaseException:
+                embedding.excuse(self._store, page, batch_no)  # this process lives: the passage did not end it
+                raise
 
     def _commit(
         self, page: Page, batch_no: int, group: Sequence[_Input], vectors: Sequence[Vector | Exception]
@@ -103,7 +127,8 @@ class BatchEmbedder:
             if isinstance(vector, Exception):
                 for rev_id in sorted({chunk.rev_id for chunk in entry.chunks}):
                     log.warning("document.quarantined", rev_id=rev_id, error=type(vector).__name__)
-                    reason = f"One of its passages cannot be embedded ({type(vector).__name__}, {ATTEMPTS} attempts)."
+                    said = "ended the worker" if isinstance(vector, Killer) else "cannot be embedded"
+                    reason = f"One of its passages {said} ({type(vector).__name__}, {ATTEMPTS} attempts)."
                     embedding.quarantine(self._store, page.page_id, rev_id, reason)
                 continue
             embedded += 1
@@ -130,39 +155,3 @@ def _embed_some(embedder: Embedder, inputs: Sequence[_Input]) -> list[Vector | E
         some = inputs[len(vectors) : min(len(vectors) + CALL_TEXTS, COMMIT_CHUNKS)]
         vectors += embed_inputs(embedder, [entry.text for entry in some])
     return vectors
-
-
-def embed_inputs(embedder: Embedder, texts: Sequence[str]) -> list[Vector | Exception]:
-    """A vector for each text, or what the embedder said of it.
-
-    Inputs that fail together are halved until the culprit is alone; alone it gets three attempts. An outage, which is
-    no input's fault, is raised; so is what an embedder says that fails on any other text too.
-    """
-    try:
-        vectors = check_vectors(embedder.embed(texts), count=len(texts), dimensions=embedder.dimensions)
-        return list(vectors)
-    except TransientError:
-        raise
-    except Exception as error:  # noqa: BLE001 an embedder is somebody else's code: what it raises belongs to these inputs
-        if len(texts) > 1:
-            half = len(texts) // 2
-            return embed_inputs(embedder, texts[:half]) + embed_inputs(embedder, texts[half:])
-        return [_embed_alone(embedder, texts[0], error)]
-
-
-def _embed_alone(embedder: Embedder, text: str, error: Exception) -> Vector | Exception:
-    for _ in range(ATTEMPTS - 1):
-        try:
-            vector: Vector = check_vectors(embedder.embed([text]), count=1, dimensions=embedder.dimensions)[0]
-            return vector
-        except TransientError:
-            raise
-        except Exception as again:  # noqa: BLE001 as above
-            error = again
-    _check_working(embedder)
-    return error
-
-
-def _check_working(embedder: Embedder) -> None:
-    """Raises what the embedder raises for a text that is nobody's: before a document is blamed, and set aside for good."""
-    check_vectors(embedder.embed([PROBE]), count=1, dimensions=embedder.dimensions)

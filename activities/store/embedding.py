@@ -3,7 +3,8 @@
 A row is written once, with its vector, and never changed. A repeated attempt goes on where the last one committed.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +14,7 @@ from pgvector import HalfVector
 from psycopg import Connection
 from psycopg.types.json import Jsonb
 
-from activities.store import Store
+from activities.store import Store, StoreUnavailable
 from activities.store.sql import queries
 from activities.store.staging import Page
 
@@ -119,6 +120,36 @@ def _copy(connection: Connection[Any], statement: Any, page: Page, chunks: Seque
                     chunk.body,
                 )
             )
+
+
+@contextmanager
+def attempt(store: Store, page: Page, batch_no: int) -> Iterator[bool]:
+    """Around the embedding of a batch: whether a worker ended in it before, so that this attempt must go carefully."""
+    sql = queries(store.schema, "embedding")
+    key = {"page_id": page.page_id, "batch_no": batch_no}
+    with store.connection() as connection:
+        found = connection.execute(sql["begin_attempt"], key).fetchone()
+    try:
+        yield bool(found and found[0])
+    finally:
+        # Postgres may be what failed: then the next attempt is careful without need, which costs time and no document.
+        with suppress(StoreUnavailable), store.connection() as connection:
+            connection.execute(sql["end_attempt"], key)
+
+
+def suspect(store: Store, page: Page, batch_no: int, chunk: Missing) -> int:
+    """Writes down that ``chunk`` is about to be embedded alone; how often in a row it was."""
+    params = {"page_id": page.page_id, "batch_no": batch_no, "rev_id": chunk.rev_id, "chunk_no": chunk.chunk_no}
+    with store.connection() as connection:
+        row = connection.execute(queries(store.schema, "embedding")["suspect"], params).fetchone()
+    return int(row[0]) if row else 1
+
+
+def excuse(store: Store, page: Page, batch_no: int) -> None:
+    """Takes the last `suspect` back."""
+    with suppress(StoreUnavailable), store.connection() as connection:
+        key = {"page_id": page.page_id, "batch_no": batch_no}
+        connection.execute(queries(store.schema, "embedding")["excuse"], key)
 
 
 def finish_batch(store: Store, page_id: int, batch_no: int) -> tuple[int, int]:

@@ -12,7 +12,7 @@ from temporalio.client import WorkflowExecution as Run
 from temporalio.contrib.pydantic import pydantic_data_converter
 
 from activities.connectors import AccessRule
-from activities.embed_batch import PROBE
+from activities.embed_inputs import PROBE
 from activities.store import Store
 from headwater.contracts import SyncNow
 from headwater.errors import TransientError

@@ -102,6 +102,41 @@ def test_a_document_that_was_given_up_is_tried_again_when_it_changes_and_not_bef
     assert states(store) == {shelf.id_of("a.txt"): ("indexed", None)}
 
 
+def test_a_passage_that_kills_the_worker_inside_the_embedder_is_found_out_and_costs_its_document(
+    store: Store, database: str, shelf: Shelf
+) -> None:
+    shelf_of_a_dozen(shelf)
+    register(store, shelf)
+    hand = ByHand(store)
+    run = hand.begin().in_pass
+    page_id = hand.list_page(run).page_id
+    assert hand.prepare(run, page_id).batches == 1
+    # The first death says that the batch kills, and the next three which passage does.
+    for _ in range(1 + ATTEMPTS):
+        assert dies_at(POISON, "embed", database, run, page_id)
+    assert not dies_at(POISON, "embed", database, run, page_id)
+    published = hand.publish(run, page_id)
+    assert (published.upserted, published.failed) == (11, 1)
+    state, reason = states(store)[shelf.id_of("06.txt")]
+    assert (state, reason) == ("quarantined", "One of its passages ended the worker (Killer, 3 attempts).")
+
+
+def test_a_careful_attempt_that_meets_an_outage_blames_nobody(store: Store, database: str, shelf: Shelf) -> None:
+    shelf.write("a.txt", POISON)
+    register(store, shelf)
+    hand = ByHand(store)
+    run = hand.begin().in_pass
+    page_id = hand.list_page(run).page_id
+    hand.prepare(run, page_id)
+    assert dies_at(POISON, "embed", database, run, page_id)
+    picky = Picky("hash:64", TransientError("The model is busy."))
+    busy = ByHand(store, resolve=lambda spec: picky)
+    for _ in range(ATTEMPTS + 1):
+        assert refusal(lambda: busy.embed(run, page_id)) == ("TransientError", "The model is busy.")
+    hand.embed(run, page_id)
+    assert hand.publish(run, page_id).upserted == 1
+
+
 def test_an_outage_while_reading_is_counted_against_nobody(store: Store, shelf: Shelf) -> None:
     def outage(_: str) -> None:
         raise TransientError("The disk is away.")

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from activities.embed_batch import ATTEMPTS, embed_inputs
+from activities.embed_inputs import ATTEMPTS, embed_inputs
 from headwater.errors import TransientError
 
 

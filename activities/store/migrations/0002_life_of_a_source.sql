@@ -89,3 +89,10 @@ CREATE TABLE {schema}.ingest_item (                  -- what a host said of a do
 );
 
 CREATE INDEX staged_content_at ON {schema}.staged_content (opened_at);
+
+ALTER TABLE {schema}.batch                           -- how a passage that ends its worker inside the embedder is found out
+  ADD is_tried    boolean NOT NULL DEFAULT false,    -- an attempt is under way, or was when its worker ended
+  ADD is_careful  boolean NOT NULL DEFAULT false,    -- a worker ended in it: one passage at a time from now on
+  ADD suspect_rev bigint,                            -- the passage that is tried alone,
+  ADD suspect_no  int,
+  ADD tries       int NOT NULL DEFAULT 0;            --   and how often in a row

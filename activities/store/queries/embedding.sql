@@ -37,6 +37,23 @@ SELECT u.sha256, v.emb
 -- copy_chunks --
 COPY {schema}.chunk (slab, rev_id, chunk_no, scope_id, start_cp, end_cp, emb, input_sha256, metadata, body) FROM STDIN (FORMAT binary);
 
+-- begin_attempt --
+-- One that was under way and did not end its attempt was killed, or is taken for dead.
+UPDATE {schema}.batch SET is_tried = true, is_careful = is_careful OR is_tried
+ WHERE page_id = %(page_id)s AND batch_no = %(batch_no)s RETURNING is_careful;
+
+-- end_attempt --
+UPDATE {schema}.batch SET is_tried = false WHERE page_id = %(page_id)s AND batch_no = %(batch_no)s;
+
+-- suspect --
+UPDATE {schema}.batch
+   SET tries = CASE WHEN suspect_rev = %(rev_id)s AND suspect_no = %(chunk_no)s THEN tries + 1 ELSE 1 END,
+       suspect_rev = %(rev_id)s, suspect_no = %(chunk_no)s
+ WHERE page_id = %(page_id)s AND batch_no = %(batch_no)s RETURNING tries;
+
+-- excuse --
+UPDATE {schema}.batch SET tries = greatest(tries - 1, 0) WHERE page_id = %(page_id)s AND batch_no = %(batch_no)s;
+
 -- count_embedded --
 UPDATE {schema}.batch SET embedded = embedded + %(embedded)s, reused = reused + %(reused)s WHERE page_id = %(page_id)s AND batch_no = %(batch_no)s;
 
