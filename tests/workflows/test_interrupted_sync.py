@@ -22,8 +22,9 @@ from headwater.contracts import SyncCorpusInput, SyncResult
 from headwater.models import Scope
 from tests.workflows.scripted_activities import Script
 from workers.cli.errors import CommandFailed, Interrupted, exit_status
-from workers.cli.sync_run import run_sync
-from workers.cli.syncing import Starter, Sync
+from workers.cli.own_run import Starter
+from workers.cli.syncing import Sync
+from workers.cli.waiting import wait_for
 
 R = TypeVar("R")
 SCOPE = Scope(tenant_id="t1", resource_id="docs", corpus_id="handbook")
@@ -79,7 +80,7 @@ class Asked:
     said: list[str] = field(default_factory=list)
 
     async def result(self, patience_s: float = 5.0) -> SyncResult:
-        return await run_sync(
+        return await wait_for(
             self.sync, stop=self.stop, trouble=_no_trouble(), on_stopping=self.said.append, patience_s=patience_s
         )
 
@@ -105,13 +106,13 @@ async def interrupted(client: Client, faults: Faults, *, patience_s: float = 5.0
         with pytest.raises(Interrupted) as ended:
             await asyncio.wait_for(running, 20)
         if await status_of(client, command) == WorkflowExecutionStatus.RUNNING:
-            await client.get_workflow_handle(command.sync.workflow_id).terminate()
+            await client.get_workflow_handle(command.sync.run.workflow_id).terminate()
     assert exit_status(ended.value) == 130
     return command, str(ended.value)
 
 
 async def status_of(client: Client, command: Asked) -> WorkflowExecutionStatus | None:
-    return (await client.get_workflow_handle(command.sync.workflow_id).describe()).status
+    return (await client.get_workflow_handle(command.sync.run.workflow_id).describe()).status
 
 
 @pytest.mark.parametrize(
@@ -131,7 +132,7 @@ async def test_a_temporal_that_stays_away_is_not_waited_for(temporal_client: Cli
     command, sentence = await interrupted(temporal_client, faults, patience_s=0.1)
     assert sentence == (
         "Interrupted, but Temporal does not answer: if it has begun this sync, that goes on. "
-        f"To stop it, cancel {command.sync.workflow_id} in Temporal's web page."
+        f"To stop it, cancel {command.sync.run.workflow_id} in Temporal's web page."
     )
     assert "Temporal does not answer" in command.said[0]
 
@@ -141,7 +142,7 @@ async def test_a_temporal_that_refuses_is_believed(temporal_client: Client, faul
     command, sentence = await interrupted(temporal_client, faults)
     assert sentence == (
         "Interrupted, but Temporal refuses to stop the sync (PERMISSION_DENIED). "
-        f"To stop it, cancel {command.sync.workflow_id} in Temporal's web page."
+        f"To stop it, cancel {command.sync.run.workflow_id} in Temporal's web page."
     )
 
 
@@ -163,8 +164,8 @@ async def test_a_run_of_others_goes_on(temporal_client: Client) -> None:
             await second.result()
         go_on.set()
         assert (await running).generation == 7
-    assert await first.sync.cancel_own() is Starter.NOBODY
-    assert await asked(temporal_client).sync.cancel_own() is Starter.NOBODY
+    assert await first.sync.run.cancel_own() is Starter.NOBODY
+    assert await asked(temporal_client).sync.run.cancel_own() is Starter.NOBODY
 
 
 @pytest.mark.parametrize("faults", [Faults(), Faults(describe=[AWAY, AWAY])], ids=["there", "away"])
@@ -194,7 +195,7 @@ async def test_a_run_that_somebody_else_cancelled_is_said_to_be(temporal_client:
     async with script.served(temporal_client):
         running = asyncio.create_task(command.result())
         await asyncio.wait_for(reached.wait(), 20)
-        await command.sync.handle.cancel()
+        await command.sync.run.handle.cancel()
         with pytest.raises(CommandFailed, match=r"was cancelled by somebody else: run it again\.$"):
             await running
 
@@ -203,7 +204,7 @@ async def _joined(command: Asked) -> None:
     """Returns when the run that goes on has accepted what the command asks."""
     accepted = set[str]()
     while command.sync.ask_id not in accepted:
-        history = await command.sync.handle.fetch_history()
+        history = await command.sync.run.handle.fetch_history()
         accepted = {
             event.workflow_execution_update_accepted_event_attributes.protocol_instance_id for event in history.events
         }

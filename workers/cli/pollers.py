@@ -1,8 +1,8 @@
-"""Whether somebody works: who polls the task queues that a sync needs."""
+"""Whether somebody works: who polls the task queues that a command needs."""
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Final
 
 from temporalio.api.enums.v1 import TaskQueueType
@@ -16,15 +16,16 @@ WAIT_S: Final = 3.0
 ASK_AGAIN_S: Final = 0.5
 # A poll lasts 60 s; the server remembers a dead poller for five minutes.
 RECENT_S: Final = 75
-QUEUES: Final = (CONTROL, IO, EMBED, DB)
+QUEUES: Final = {"control": CONTROL, "io": IO, "embed": EMBED, "db": DB}  # by the role that polls it
 
 
-async def idle_queues(client: Client, *, wait_s: float = WAIT_S) -> list[str]:
-    """The queues that nobody polls, asked again for ``wait_s``: workers may be starting at this moment."""
+async def idle_queues(client: Client, *, roles: Collection[str] = tuple(QUEUES), wait_s: float = WAIT_S) -> list[str]:
+    """The queues of ``roles`` that nobody polls, asked again for ``wait_s``: workers may be starting at this moment."""
     deadline = time.monotonic() + wait_s
+    wanted = [queue for role, queue in QUEUES.items() if role in roles]
     while True:
-        polled = await asyncio.gather(*(_is_polled(client, queue) for queue in QUEUES))
-        idle = [queue for queue, answered in zip(QUEUES, polled, strict=True) if not answered]
+        polled = await asyncio.gather(*(_is_polled(client, queue) for queue in wanted))
+        idle = [queue for queue, answered in zip(wanted, polled, strict=True) if not answered]
         if not idle or time.monotonic() >= deadline:
             return idle
         await asyncio.sleep(ASK_AGAIN_S)

@@ -2,7 +2,6 @@
 
 import asyncio
 from contextlib import AsyncExitStack, suppress
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -11,10 +10,10 @@ from headwater.contracts import SyncCorpusInput, SyncResult
 from headwater.errors import HeadwaterError
 from workers.cli.console import Output
 from workers.cli.context import Invocation, pass_invocation
-from workers.cli.errors import EXIT_FAILED, CommandFailed
+from workers.cli.errors import EXIT_FAILED
 from workers.cli.folder_request import FolderRequest, read_request, register
 from workers.cli.progress import display_for, follow
-from workers.cli.services import Services, connect_temporal, open_services
+from workers.cli.services import Services, open_services
 
 if TYPE_CHECKING:
     from activities.embedder_source import EmbedderSource
@@ -22,9 +21,6 @@ if TYPE_CHECKING:
     from activities.store.connectors import ConnectorRow
 
 FAILURES_SHOWN: Final = 10
-UP_IS_GONE: Final = (
-    "`headwater up` has ended, and nobody works on this sync now: start it again, or press Ctrl-C and sync again."
-)
 
 
 @click.group("sync", short_help="Bring a corpus up to date with its documents.")
@@ -103,39 +99,21 @@ async def _sync(
     quiet: bool,
 ) -> SyncResult:
     from activities.store.progress import pass_progress
-    from workers.cli import pollers
-    from workers.cli.interrupts import interrupts
-    from workers.cli.sync_run import run_sync
     from workers.cli.syncing import Sync
-    from workers.cli.worker import worker_options
-    from workers.worker import running_workers
+    from workers.cli.waiting import wait_for
+    from workers.cli.working import working
 
     async with AsyncExitStack() as stack:
         display = stack.enter_context(display_for(invocation.output, quiet=quiet))
-        stop = await stack.enter_async_context(interrupts(before_leaving=invocation.output.show_cursor))
-        client = await connect_temporal(services)
-        on_workers_gone = None
-        if not services.has_workers:
-            await stack.enter_async_context(
-                running_workers(client, store, worker_options(invocation.settings), embedders=embedders)
-            )
-        elif services.is_embedded:
-            on_workers_gone = partial(invocation.output.note, UP_IS_GONE)
-        else:
-            idle = await pollers.idle_queues(client)
-            if idle:
-                raise CommandFailed(pollers.sentence(idle, services.temporal_address))
+        work = await stack.enter_async_context(working(invocation, services, store, what="sync", embedders=embedders))
         if display is not None:
             watching = asyncio.create_task(follow(display, lambda: pass_progress(store, row.connector_id)))
             stack.callback(watching.cancel)
         wanted = SyncCorpusInput(
             scope=request.scope, connector=row.name, full=request.full, requested_by="headwater sync"
         )
-        result = await run_sync(
-            Sync(client, wanted),
-            stop=stop,
-            trouble=services.trouble(on_workers_gone=on_workers_gone),
-            on_stopping=invocation.output.note,
+        result = await wait_for(
+            Sync(work.client, wanted), stop=work.stop, trouble=work.trouble, on_stopping=invocation.output.note
         )
         if display is not None:
             # A quick sync ends between two looks; whoever watches sees where it ended all the same.

@@ -1,53 +1,39 @@
 """Asking for a sync: started or joined, and asked again under the same id after an outage of Temporal."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import timedelta
-from enum import Enum
 from functools import partial
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 from uuid import uuid4
 
 from temporalio.client import (
     Client,
     WithStartWorkflowOperation,
     WorkflowExecutionStatus,
-    WorkflowFailureError,
-    WorkflowHandle,
     WorkflowUpdateFailedError,
     WorkflowUpdateHandle,
     WorkflowUpdateRPCTimeoutOrCancelledError,
 )
 from temporalio.common import WorkflowIDConflictPolicy
 from temporalio.exceptions import ApplicationError, WorkflowAlreadyStartedError
-from temporalio.service import RPCError, RPCStatusCode
+from temporalio.service import RPCError
 
 from headwater.contracts import SyncCorpusInput, SyncNow, SyncResult
 from headwater.workflow_ids import sync_workflow_id
+from workers.cli.absences import ASK_AGAIN_S, answered, is_absence, is_not_found, is_own_cancellation
+from workers.cli.own_run import RUN_TIMEOUT, OwnRun
+from workers.cli.waiting import CUT_SHORT, Words
 from workflows.queues import CONTROL
 
 WORKFLOW: Final = "SyncCorpus"
 UPDATE: Final = "sync_now"
-STARTED_FOR: Final = "started_for"
-ASK_AGAIN_S: Final = 0.5
-ABSENCES: Final = (RPCStatusCode.UNAVAILABLE, RPCStatusCode.DEADLINE_EXCEEDED, RPCStatusCode.CANCELLED)
-# A sync waits out outages without end; this bounds a run that nobody looks at.
-RUN_TIMEOUT: Final = timedelta(days=7)
-# What an update says that was under way when its workflow ended, or was cancelled; the workflow itself knows why.
-CUT_SHORT: Final = ("AcceptedUpdateCompletedWorkflow", "Cancelled")
-
-
-T = TypeVar("T")
-
-
-class Starter(Enum):
-    """Who started a run."""
-
-    WE = "this command"
-    OTHERS = "somebody else"
-    NOBODY = "there is none"
+WORDS: Final = Words(
+    what="sync",
+    absent="no sync of this folder is running",
+    stopping="Stopping between two batches; what is published stays.",
+    stopped="the next sync goes on where this one stopped",
+)
 
 
 @dataclass(frozen=True)
@@ -59,12 +45,12 @@ class Sync:
     ask_id: str = field(default_factory=lambda: uuid4().hex)
 
     @property
-    def workflow_id(self) -> str:
-        return sync_workflow_id(self.request.scope, self.request.connector)
+    def words(self) -> Words:
+        return WORDS
 
     @property
-    def handle(self) -> WorkflowHandle[Any, Any]:
-        return self.client.get_workflow_handle(self.workflow_id)
+    def run(self) -> OwnRun:
+        return OwnRun(self.client, sync_workflow_id(self.request.scope, self.request.connector), self.ask_id)
 
     async def result(self) -> SyncResult:
         """What a pass did that began after this call. Temporal's absences are waited out."""
@@ -74,9 +60,9 @@ class Sync:
             try:
                 answer = await ask()
             except (RPCError, WorkflowUpdateRPCTimeoutOrCancelledError) as error:
-                if _is_own_cancellation() or not (_is_not_found(error) or _is_absence(error)):
+                if is_own_cancellation() or not (is_not_found(error) or is_absence(error)):
                     raise
-                if _is_not_found(error):
+                if is_not_found(error):
                     ask = start  # the run ended between two questions
                     continue
                 await asyncio.sleep(ASK_AGAIN_S)
@@ -99,11 +85,11 @@ class Sync:
         start: WithStartWorkflowOperation[Any, Any] = WithStartWorkflowOperation(
             WORKFLOW,
             self.request.model_dump(mode="json"),
-            id=self.workflow_id,
+            id=self.run.workflow_id,
             task_queue=CONTROL,
             id_conflict_policy=WorkflowIDConflictPolicy.FAIL,
             execution_timeout=RUN_TIMEOUT,
-            memo={STARTED_FOR: self.ask_id},
+            memo=self.run.memo,
         )
         try:
             answer: SyncNow = await self.client.execute_update_with_start_workflow(
@@ -122,7 +108,7 @@ class Sync:
         return answer
 
     async def _ask(self, update_id: str | None, ticket: int | None) -> SyncNow:
-        answer: SyncNow = await self.handle.execute_update(
+        answer: SyncNow = await self.run.handle.execute_update(
             UPDATE,
             {"ticket": ticket, "full": self.request.full},
             id=update_id,
@@ -132,73 +118,13 @@ class Sync:
 
     async def _recall(self, update_id: str) -> SyncNow:
         """The answer to what was asked before the connection broke, even if the run has ended meanwhile."""
-        asked: WorkflowUpdateHandle[SyncNow] = self.handle.get_update_handle(update_id, result_type=SyncNow)
+        asked: WorkflowUpdateHandle[SyncNow] = self.run.handle.get_update_handle(update_id, result_type=SyncNow)
         return await asked.result()
 
     async def _was_left(self, error: WorkflowUpdateFailedError) -> bool:
         """Whether we waited for somebody's run, and they cancelled it: that is no reason for us not to sync."""
         if not (isinstance(error.cause, ApplicationError) and error.cause.type in CUT_SHORT):
             return False
-        run = await _answered(self.handle.describe)
-        return (
-            run.status in (WorkflowExecutionStatus.CANCELED, WorkflowExecutionStatus.RUNNING)
-            and await run.memo_value(STARTED_FOR, None) != self.ask_id
-        )
-
-    async def starter(self) -> Starter:
-        """Who started the run that goes on now. Raises `RPCError` where Temporal does not say."""
-        try:
-            run = await self.handle.describe()
-        except RPCError as error:
-            if _is_not_found(error):
-                return Starter.NOBODY
-            raise
-        if run.status != WorkflowExecutionStatus.RUNNING:
-            return Starter.NOBODY
-        return Starter.WE if await run.memo_value(STARTED_FOR, None) == self.ask_id else Starter.OTHERS
-
-    async def cancel_own(self) -> Starter:
-        """Cancel the run that goes on, if this command started it. Temporal's absences are waited out."""
-        starter = await _answered(self.starter)
-        if starter is Starter.WE:
-            try:
-                await _answered(self.handle.cancel)
-            except RPCError as error:
-                if _is_not_found(error):
-                    return Starter.NOBODY  # it ended before it heard
-                raise
-        return starter
-
-    async def ended(self) -> None:
-        """Return when the run is over, however it ended."""
-        try:
-            await self.handle.result()
-        except (WorkflowFailureError, RPCError):
-            return
-
-
-async def _answered(ask: Callable[[], Awaitable[T]]) -> T:
-    """What Temporal answers, asked again as long as it is away."""
-    while True:
-        try:
-            return await ask()
-        except RPCError as error:
-            if _is_own_cancellation() or not _is_absence(error):
-                raise
-        await asyncio.sleep(ASK_AGAIN_S)
-
-
-def _is_own_cancellation() -> bool:
-    # The client turns it into an error that looks like an absence of the server.
-    task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0
-
-
-def _is_not_found(error: Exception) -> bool:
-    return isinstance(error, RPCError) and error.status == RPCStatusCode.NOT_FOUND
-
-
-def _is_absence(error: Exception) -> bool:
-    return isinstance(error, WorkflowUpdateRPCTimeoutOrCancelledError) or (
-        isinstance(error, RPCError) and error.status in ABSENCES
-    )
+        run = await answered(self.run.handle.describe)
+        was_cancelled = run.status in (WorkflowExecutionStatus.CANCELED, WorkflowExecutionStatus.RUNNING)
+        return was_cancelled and not await self.run.is_of(run)
