@@ -116,6 +116,10 @@ def _read(
         uri=None,
         metadata=metadata,
         locators=[{"page": number, "start": start} for number, start in enumerate(parsed.page_starts, start=1)],
+        is_markdown=parsed.is_markdown,
+        headings=None
+        if parsed.headings is None
+        else [(heading.start, heading.level, heading.title) for heading in parsed.headings],
         text=parsed.text,
         starts=[cut.start for cut in cuts],
         ends=[cut.end for cut in cuts],

@@ -63,6 +63,8 @@ class StagedDocument:
     uri: str | None
     metadata: Mapping[str, Any]
     locators: Sequence[Mapping[str, Any]]
+    is_markdown: bool
+    headings: Sequence[tuple[int, int, str]] | None  # start, level, title: what the parser found
     text: str
     starts: list[int]
     ends: list[int]
@@ -149,6 +151,8 @@ def land_items(
                     "uri": document.uri,
                     "metadata": Jsonb(document.metadata),
                     "locators": Jsonb(document.locators),
+                    "is_markdown": document.is_markdown,
+                    "headings": None if document.headings is None else Jsonb(document.headings),
                     "text": document.text,
                     "n_chunks": len(document.starts),
                     "starts": document.starts,

@@ -7,7 +7,7 @@
 -- More rules for every writer (the first four are in 0001)
 --   5. Rolled back  <=>  NOT scope.pinned and scope.live_gen < build.head_gen of the live build. Whatever must not cause a fork
 --      (grants, tombstones) leaves build.head_gen alone.
---   6. A building build takes no generation: its spans begin at scope.head_gen + 1, so that any later deletion hides them.
+--   6. A building build takes no generation: its spans begin at scope.head_gen, so that any later deletion ends and hides them.
 
 ALTER TABLE {schema}.scope
   ADD pinned     boolean NOT NULL DEFAULT false,     -- readers stay where the pointer is; publishing goes on at the build's head
@@ -30,6 +30,10 @@ ALTER TABLE {schema}.pointer_log
 ALTER TABLE {schema}.tombstone
   ADD root           text COLLATE "C",               -- the source whose propagation set it
   ADD source_version text;                           -- connector's version of what was forgotten: only a newer one clears it
+
+ALTER TABLE {schema}.document_version                -- with text and locators all that decides the cuts: a re-index reads no origin
+  ADD is_markdown boolean,                           -- NULL: from before this migration
+  ADD headings    jsonb;                             -- [start, level, title] each; NULL: the text shows its headings, or has none
 
 CREATE TABLE {schema}.forward (                      -- a source that was given another id, and the edges that still name the old one
   scope_id bigint NOT NULL REFERENCES {schema}.scope,
@@ -84,6 +88,8 @@ CREATE TABLE {schema}.ingest_item (                  -- what a host said of a do
   sensitivity  smallint,                             -- NULL: internal
   lineage      text[] NOT NULL DEFAULT '{}',
   content_hash text,                                 -- the host's own, in lower case: equal ones are not read again
+  source_seq   bigint NOT NULL,                      -- source.read_seq and scope.head_gen when the request was accepted:
+  base_gen     bigint NOT NULL,                      --   what orders it among other writers, however late it is read
   PRIMARY KEY (page_id, ord),
   FOREIGN KEY (page_id, ord) REFERENCES {schema}.page_item ON DELETE CASCADE
 );
@@ -96,3 +102,109 @@ ALTER TABLE {schema}.batch                           -- how a passage that ends 
   ADD suspect_rev bigint,                            -- the passage that is tried alone,
   ADD suspect_no  int,
   ADD tries       int NOT NULL DEFAULT 0;            --   and how often in a row
+
+-- Content of hosts, handed in under the role <schema>_host, which may call these three functions and nothing else. They run
+-- with the rights of their owner. Whoever knows the id of a content may go on with it: ids are random and never listed. The
+-- bodies name no schema, since they are quoted and its name may hold any quotes; each function has its own search path.
+CREATE FUNCTION {schema}.stage_open(tenant text, resource text, corpus text, media_type text) RETURNS uuid
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, {schema}, pg_temp AS $body$
+DECLARE
+  fault  text;
+  opened uuid;
+BEGIN
+  SELECT v.name INTO fault FROM (VALUES ('tenant', tenant), ('resource', resource), ('corpus', corpus)) AS v (name, value)
+   WHERE (v.value COLLATE "C" ~ '^[A-Za-z0-9._@~-]{1,64}$') IS NOT TRUE LIMIT 1;
+  IF FOUND THEN
+    RAISE EXCEPTION '% must be 1 to 64 characters of A-Z a-z 0-9 . _ @ ~ -.', fault USING ERRCODE = '22023';
+  END IF;
+  IF (length(media_type) BETWEEN 1 AND 256) IS NOT TRUE THEN
+    RAISE EXCEPTION 'media_type must be 1 to 256 characters: text/markdown, or application/octet-stream if it is not known.'
+      USING ERRCODE = '22023';
+  END IF;
+  INSERT INTO scope (tenant_id, resource_id, corpus_id) VALUES (tenant, resource, corpus) ON CONFLICT DO NOTHING;
+  INSERT INTO staged_content (scope_id, media_type)
+  SELECT s.scope_id, stage_open.media_type FROM scope s
+   WHERE s.tenant_id = tenant AND s.resource_id = resource AND s.corpus_id = corpus
+  RETURNING content_id INTO STRICT opened;
+  RETURN opened;
+END $body$;
+
+-- A part that is sent again is a replay, as long as it holds the same bytes.
+CREATE FUNCTION {schema}.stage_append(content uuid, part int, data bytea) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, {schema}, pg_temp AS $body$
+DECLARE
+  part_max  CONSTANT int := 65535;
+  part_most CONSTANT int := 33554432;
+  most      CONSTANT bigint := 268435456;
+  held      bigint;
+  is_closed boolean;
+  is_same   boolean;
+BEGIN
+  IF content IS NULL OR part IS NULL OR data IS NULL OR part NOT BETWEEN 0 AND part_max THEN
+    RAISE EXCEPTION 'stage_append takes the id of a content, the number of a part from 0 or 1 to %, and its bytes.', part_max
+      USING ERRCODE = '22023';
+  END IF;
+  IF octet_length(data) > part_most THEN
+    RAISE EXCEPTION 'Part % has more than % bytes: send it in several parts.', part, part_most USING ERRCODE = '54000';
+  END IF;
+  SELECT c.bytes, c.closed_at IS NOT NULL INTO held, is_closed FROM staged_content c WHERE c.content_id = content
+     FOR NO KEY UPDATE;
+  IF NOT FOUND THEN
+    RAISE EXCEPTION 'Content % is not there: it was never opened, was used, or was not used for a day; open another one.', content
+      USING ERRCODE = 'P0002';
+  END IF;
+  SELECT p.data = stage_append.data INTO is_same FROM staged_part p WHERE p.content_id = content AND p.part = stage_append.part;
+  IF is_same THEN
+    RETURN;
+  ELSIF NOT is_same THEN
+    RAISE EXCEPTION 'Part % of content % was sent before with other bytes: open another content.', part, content
+      USING ERRCODE = '55000';
+  ELSIF is_closed THEN
+    RAISE EXCEPTION 'Content % is closed: open another one for more bytes.', content USING ERRCODE = '55000';
+  ELSIF held + octet_length(data) > most THEN
+    RAISE EXCEPTION 'Content % would have more than % bytes, which is the most that is taken.', content, most
+      USING ERRCODE = '54000';
+  END IF;
+  INSERT INTO staged_part (content_id, part, data) VALUES (content, stage_append.part, stage_append.data);
+  UPDATE staged_content c SET bytes = c.bytes + octet_length(stage_append.data) WHERE c.content_id = content;
+END $body$;
+
+-- The number of bytes, when all parts are there and their SHA-256 is the one that is named. A repeat says the same.
+CREATE FUNCTION {schema}.stage_close(content uuid, sha256 bytea) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, {schema}, pg_temp AS $body$
+DECLARE
+  held        bigint;
+  closed_with bytea;
+  parts       bigint;
+  first_part  int;
+  last_part   int;
+  digest      bytea;
+BEGIN
+  IF content IS NULL OR (octet_length(sha256) = 32) IS NOT TRUE THEN
+    RAISE EXCEPTION 'stage_close takes the id of a content and the 32 bytes of its SHA-256.' USING ERRCODE = '22023';
+  END IF;
+  SELECT c.bytes, c.sha256 INTO held, closed_with FROM staged_content c WHERE c.content_id = content FOR NO KEY UPDATE;
+  IF NOT FOUND THEN
+    RAISE EXCEPTION 'Content % is not there: it was never opened, was used, or was not used for a day; open another one.', content
+      USING ERRCODE = 'P0002';
+  END IF;
+  IF closed_with IS NULL THEN
+    SELECT count(*), min(p.part), max(p.part) INTO parts, first_part, last_part FROM staged_part p WHERE p.content_id = content;
+    IF parts > 0 AND (first_part > 1 OR last_part - first_part + 1 <> parts) THEN
+      RAISE EXCEPTION 'Content % lacks parts: it has % up to number %; send the missing ones, counted from 0 or 1.',
+        content, parts, last_part USING ERRCODE = '55000';
+    END IF;
+    SELECT pg_catalog.sha256(coalesce(string_agg(p.data, ''::bytea ORDER BY p.part), ''::bytea)) INTO digest
+      FROM staged_part p WHERE p.content_id = content;
+  ELSE
+    digest := closed_with;
+  END IF;
+  IF digest <> stage_close.sha256 THEN
+    RAISE EXCEPTION 'The SHA-256 of the % bytes of content % is another one: send what is missing, or open another content.',
+      held, content USING ERRCODE = '55000';
+  END IF;
+  UPDATE staged_content c SET sha256 = digest, closed_at = clock_timestamp() WHERE c.content_id = content AND c.closed_at IS NULL;
+  RETURN held;
+END $body$;
+
+REVOKE ALL ON FUNCTION {schema}.stage_open, {schema}.stage_append, {schema}.stage_close FROM PUBLIC;

@@ -48,8 +48,10 @@ UPDATE {schema}.page_item SET attempts = greatest(attempts - 1, 0)
 WITH mine AS (
   SELECT ord FROM {schema}.page_item WHERE page_id = %(page_id)s AND ord = %(ord)s AND status IS NULL FOR UPDATE),
 v AS (
-  INSERT INTO {schema}.document_version (scope_id, source_pk, content_hash, source_seq, title, uri, metadata, locators, text)
-  SELECT %(scope_id)s, %(source_pk)s, %(content_hash)s, %(source_seq)s, %(title)s, %(uri)s, %(metadata)s, %(locators)s, %(text)s FROM mine
+  INSERT INTO {schema}.document_version (scope_id, source_pk, content_hash, source_seq, title, uri, metadata, locators, is_markdown,
+                                         headings, text)
+  SELECT %(scope_id)s, %(source_pk)s, %(content_hash)s, %(source_seq)s, %(title)s, %(uri)s, %(metadata)s, %(locators)s, %(is_markdown)s,
+         %(headings)s, %(text)s FROM mine
   RETURNING version_id, sensitivity),
 r AS (
   INSERT INTO {schema}.revision (scope_id, build_id, source_pk, version_id, source_seq, sensitivity, base_gen, n_chunks)
