@@ -1,0 +1,48 @@
+"""Requests of hosts as the store knows them, and who may read what of a corpus."""
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+from activities.store import Store
+from activities.store.access import allowed, set_access
+from activities.store.requests import Owner, claim_request
+from headwater.contracts import AccessOutcome, SourceGrants
+from headwater.models import Authorization
+from tests.integration.staging_factory import Corpus
+
+_numbers = itertools.count(1)
+
+
+def new_request(store: Store, corpus: Corpus, workflow: str = "SetSourceAccess") -> int:
+    """The number of a request that nobody sent before."""
+    return claim_request(
+        store,
+        corpus.scope,
+        workflow=workflow,
+        request_id=f"request-{next(_numbers)}",
+        payload_sha256=b"payload",
+        owner=Owner("workflow", "run"),
+    ).request_no
+
+
+def grant(store: Store, corpus: Corpus, source_id: str, version: int, **grants: Any) -> AccessOutcome:
+    """The outcome of giving a source these grants."""
+    (outcome,) = grant_all(store, corpus, [SourceGrants(source_id=source_id, access_version=version, **grants)])
+    return outcome
+
+
+def grant_all(store: Store, corpus: Corpus, grants: Sequence[SourceGrants]) -> Sequence[AccessOutcome]:
+    """The outcomes of one request."""
+    request_no = new_request(store, corpus)
+    return set_access(store, corpus.scope, grants, request_no=request_no, actor="tests").sources
+
+
+def who(principal: str, *groups: str, tenant: str = "acme", version: int | None = None) -> Authorization:
+    return Authorization(principal_id=principal, tenant_id=tenant, group_ids=groups, access_version=version)
+
+
+def may_read(store: Store, corpus: Corpus, source_id: str, authorization: Authorization) -> bool:
+    """Whether the source is granted now."""
+    with store.connection() as connection:
+        return bool(allowed(connection, store.schema, corpus.build.scope_id, authorization, [source_id]))
