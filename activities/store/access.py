@@ -158,6 +158,19 @@ def authorize(
     """
     check_tenant(authorization.tenant_id, scope.tenant_id)
     scope_id = find_scope(connection, schema, scope)
+    return check_granted(connection, schema, scope_id, scope, authorization, source_ids, service_principals)
+
+
+def check_granted(
+    connection: Connection,
+    schema: str,
+    scope_id: int,
+    scope: Scope,
+    authorization: Authorization,
+    source_ids: Sequence[str],
+    service_principals: Collection[tuple[str, str]] = (),
+) -> bool:
+    """The same of a corpus that was found before: one statement, to be asked again under the lock."""
     missing = set(source_ids) - allowed(connection, schema, scope_id, authorization, source_ids)
     if not missing:
         return False
