@@ -9,7 +9,7 @@ from importlib import resources
 import psycopg
 
 from activities.store.database import connect, translated
-from activities.store.sql import fill, queries, reader_role
+from activities.store.sql import fill, host_role, queries, reader_role
 from headwater.errors import StoreError
 from headwater.ids import check_schema
 
@@ -51,7 +51,8 @@ def migrate(dsn: str, schema: str = "headwater", *, migrations: Sequence[Migrati
                 _apply(connection, schema, migration)
                 parameters = {"number": migration.number, "name": migration.name, "sha256": migration.sha256}
                 connection.execute(named["record"], parameters)
-        _ensure_reader(connection, schema, anew=bool(todo))
+        for kind, role in (("reader", reader_role(schema)), ("host", host_role(schema))):
+            _ensure_role(connection, schema, kind, role, anew=bool(todo))
         return [migration.name for migration in todo]
 
 
@@ -158,22 +159,23 @@ def _ensure_ledger(connection: psycopg.Connection, schema: str) -> None:
             connection.execute(named["create_ledger"], {})
 
 
-def _ensure_reader(connection: psycopg.Connection, schema: str, *, anew: bool) -> None:
-    """The reader role and what it may read; where this login may not create roles, only if somebody else has."""
+def _ensure_role(connection: psycopg.Connection, schema: str, kind: str, role: str, *, anew: bool) -> None:
+    """A role and what it may do; where this login may not create roles, only if somebody else has."""
     named = queries(schema, "migrate")
-    row = connection.execute(named["reader"], {"schema": schema, "reader": reader_role(schema)}).fetchone()
-    assert row is not None
+    row = connection.execute(named[kind], {"schema": schema, "role": role}).fetchone()
+    if row is None:
+        return  # the schema is older than what the role is for
     is_there, may_create, is_granted = row
     if not is_there:
         if not may_create:
             return
         try:
-            connection.execute(named["create_reader"], {})
+            connection.execute(named[f"create_{kind}"], {})
         except (psycopg.errors.DuplicateObject, psycopg.errors.UniqueViolation):
             pass  # roles are the server's: another database's migration made it
     if anew or not is_granted:
-        connection.execute(named["grant_usage"], {})
-        connection.execute(named["grant_select"], {})
+        connection.execute(named[f"grant_{kind}_usage"], {})
+        connection.execute(named[f"grant_{kind}"], {})
 
 
 def _is(connection: psycopg.Connection, query: bytes, schema: str) -> bool:

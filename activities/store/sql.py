@@ -1,7 +1,7 @@
 """SQL from files: named blocks, with the schema's name put in quoted. Values are always bound by psycopg.
 
-A file is a list of blocks, each under a heading ``-- name --``. ``{schema}`` stands for the schema, ``{reader}`` for its
-reader role. Blocks are always executed with parameters (``{}`` will do): only then does psycopg read ``%%`` as ``%``.
+A file is a list of blocks, each under a heading ``-- name --``. ``{schema}`` stands for the schema, ``{reader}`` and
+``{host}`` for its roles. Blocks are always executed with parameters (``{}`` will do): only then does psycopg read ``%%`` as ``%``.
 """
 
 import re
@@ -18,15 +18,20 @@ def reader_role(schema: str) -> str:
     return f"{schema}_reader"
 
 
+def host_role(schema: str) -> str:
+    """The role that may hand in content and no more. A login of a host's choice is granted it."""
+    return f"{schema}_host"
+
+
 def quoted(name: str) -> str:
     """``name`` as an SQL identifier."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def fill(text: str, schema: str) -> str:
-    """``text`` with ``{schema}`` and ``{reader}`` as identifiers, in one pass: a name may itself hold braces."""
-    names = {"{schema}": quoted(schema), "{reader}": quoted(reader_role(schema))}
-    return re.sub(r"\{schema\}|\{reader\}", lambda match: names[match[0]], text)
+    """``text`` with ``{schema}``, ``{reader}`` and ``{host}`` as identifiers, in one pass: a name may itself hold braces."""
+    names = {"{schema}": schema, "{reader}": reader_role(schema), "{host}": host_role(schema)}
+    return re.sub(r"\{(schema|reader|host)\}", lambda match: quoted(names[match[0]]), text)
 
 
 @cache

@@ -36,18 +36,35 @@ SELECT number, name, sha256 FROM {schema}.migration ORDER BY number;
 INSERT INTO {schema}.migration (number, name, sha256) VALUES (%(number)s, %(name)s, %(sha256)s);
 
 -- reader --
-SELECT EXISTS (SELECT FROM pg_roles WHERE rolname = %(reader)s) AS is_there,
+SELECT EXISTS (SELECT FROM pg_roles WHERE rolname = %(role)s) AS is_there,
        (SELECT rolcreaterole OR rolsuper FROM pg_roles WHERE rolname = current_user) AS may_create,
-       EXISTS (SELECT FROM pg_roles r WHERE r.rolname = %(reader)s AND has_schema_privilege(r.oid, %(schema)s, 'USAGE')) AS is_granted;
+       EXISTS (SELECT FROM pg_roles r WHERE r.rolname = %(role)s AND has_schema_privilege(r.oid, %(schema)s, 'USAGE')) AS is_granted;
 
 -- create_reader --
 CREATE ROLE {reader} NOLOGIN;
 
--- grant_usage --
+-- grant_reader_usage --
 GRANT USAGE ON SCHEMA {schema} TO {reader};
 
--- grant_select --
+-- grant_reader --
 -- What a reader needs and no more.
 GRANT SELECT ON {schema}.space, {schema}.scope, {schema}.build, {schema}.pointer_log, {schema}.grantee, {schema}.source,
   {schema}.expiring_grant, {schema}.tombstone, {schema}.document_version, {schema}.lineage, {schema}.revision,
   {schema}.span, {schema}.chunk, {schema}.connector TO {reader};
+
+-- host --
+-- `is_granted` asks for the function: of the schema `public` everybody has the usage.
+SELECT EXISTS (SELECT FROM pg_roles WHERE rolname = %(role)s) AS is_there,
+       (SELECT rolcreaterole OR rolsuper FROM pg_roles WHERE rolname = current_user) AS may_create,
+       EXISTS (SELECT FROM pg_roles r WHERE r.rolname = %(role)s AND has_function_privilege(r.oid, f.oid, 'EXECUTE')) AS is_granted
+  FROM pg_proc f WHERE f.proname = 'stage_close' AND f.pronamespace = (SELECT oid FROM pg_namespace WHERE nspname = %(schema)s);
+
+-- create_host --
+CREATE ROLE {host} NOLOGIN;
+
+-- grant_host_usage --
+GRANT USAGE ON SCHEMA {schema} TO {host};
+
+-- grant_host --
+-- Handing in content; nothing can be read or written otherwise.
+GRANT EXECUTE ON FUNCTION {schema}.stage_open, {schema}.stage_append, {schema}.stage_close TO {host};
