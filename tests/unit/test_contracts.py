@@ -87,6 +87,23 @@ def test_prefixes_that_overlap_are_refused(pair: tuple[str, str]) -> None:
     assert "overlap" in sentence
 
 
+@pytest.mark.parametrize("pair", [("folder:x/a", "b"), ("a", "folder:x/a"), ("drive:1", "b"), ("a", "drive:1")])
+def test_ids_of_connectors_are_not_moved(pair: tuple[str, str]) -> None:
+    named = {"from": pair[0], "to": pair[1]}
+    for model, fields in ((RepointSourceInput, named), (RenameSourcesInput, {"renames": [named]})):
+        kind, sentence = refused(model, authorization=ALICE, **fields)
+        assert kind == "InvalidInput" and "a connector's" in sentence
+
+
+@pytest.mark.parametrize(
+    "pair", [("f", "b/"), ("folder:x/", "b/"), ("a/", "fold"), ("a/", "drive:"), ("d", "b/"), ("a b", "c"), ("", "c")]
+)
+def test_prefixes_that_could_be_a_connectors_or_of_no_id_are_refused(pair: tuple[str, str]) -> None:
+    kind, sentence = refused(RenameSourcesInput, prefix={"from": pair[0], "to": pair[1]}, authorization=ALICE)
+    assert kind == "InvalidInput" and sentence.startswith("prefix.")
+    parse(RenameSourcesInput, prefix={"from": "folders/", "to": "do/"}, authorization=ALICE)
+
+
 @pytest.mark.parametrize("size", [0, 4_097, 1.5, "7"])
 def test_a_page_of_a_move_has_one_to_4096_records(size: object) -> None:
     assert refused(RepointSourceInput, **PAIR, authorization=ALICE, page_size=size)[1].startswith("page_size: ")

@@ -2,9 +2,10 @@
 
 from typing import Annotated, Any, Final, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from headwater.contracts.deletion import check_tenant
+from headwater.contracts.ingest import CONNECTORS_PREFIXES
 from headwater.contracts.shared import Authorized, Output, RequestInput, SourceId, check_bytes, json_bytes
 from headwater.errors import ValidationError
 from headwater.ids import SOURCE_ID
@@ -14,13 +15,32 @@ RENAMES_MAX: Final = 4_096
 CURSOR_MAX: Final = 4_096
 
 
+def _not_a_connectors(value: str) -> str:
+    if value.startswith(CONNECTORS_PREFIXES):
+        raise ValidationError(
+            f"{value[:80]!r} begins like a connector's id, which follows its origin: move the document there, then sync"
+        )
+    return value
+
+
+def _of_no_connector(value: str) -> str:
+    """A prefix is refused when an id that begins with it could begin with a connector's."""
+    for each in CONNECTORS_PREFIXES:
+        if value.startswith(each) or each.startswith(value):
+            raise ValidationError(
+                f"ids that begin with {value[:80]!r} may be a connector's ({each}), which follow their origin: "
+                "choose a prefix that tells them apart"
+            )
+    return value
+
+
 class Renamed(BaseModel):
-    """A pair of ids."""
+    """A pair of ids. Those of connectors follow their origin: a move would be undone by the next sync."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
 
-    from_id: Annotated[SourceId, Field(alias="from")]
-    to_id: Annotated[SourceId, Field(alias="to")]
+    from_id: Annotated[SourceId, AfterValidator(_not_a_connectors), Field(alias="from")]
+    to_id: Annotated[SourceId, AfterValidator(_not_a_connectors), Field(alias="to")]
 
     @model_validator(mode="after")
     def _moves(self) -> Self:
@@ -29,13 +49,18 @@ class Renamed(BaseModel):
         return self
 
 
+Prefix = Annotated[
+    str, Field(pattern="^" + SOURCE_ID.pattern.removesuffix(r"\Z") + "$"), AfterValidator(_of_no_connector)
+]
+
+
 class RenamedPrefix(BaseModel):
     """All sources whose id begins with ``from`` go on under ``to`` and the rest of their id."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
 
-    from_prefix: Annotated[str, Field(alias="from", pattern=SOURCE_ID.pattern.removesuffix(r"\Z") + "$")]
-    to_prefix: Annotated[str, Field(alias="to", pattern=SOURCE_ID.pattern.removesuffix(r"\Z") + "$")]
+    from_prefix: Annotated[Prefix, Field(alias="from")]
+    to_prefix: Annotated[Prefix, Field(alias="to")]
 
     @model_validator(mode="after")
     def _moves(self) -> Self:
