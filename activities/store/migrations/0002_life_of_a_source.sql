@@ -40,6 +40,8 @@ CREATE TABLE {schema}.forward (                      -- a source that was given 
   from_id  text COLLATE "C" NOT NULL,
   to_id    text COLLATE "C" NOT NULL,
   is_done  boolean NOT NULL DEFAULT false,           -- false: lineage is rewritten page by page; both ids mean the same
+  chunks   int NOT NULL DEFAULT 0,                   -- what all pages of the last move did together, for its audit
+  edges    bigint NOT NULL DEFAULT 0,
   at       timestamptz NOT NULL DEFAULT clock_timestamp(),
   PRIMARY KEY (scope_id, from_id, to_id)
 );
