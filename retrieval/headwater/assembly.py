@@ -6,7 +6,8 @@ from datetime import datetime
 
 from headwater.limits import CHARACTERS_PER_TOKEN
 from headwater.models import Citation, Hit, Provenance, RetrievalResult, Scope, Trust
-from headwater.search import Candidate, Question
+from headwater.question import Question
+from headwater.rows import Candidate
 
 SEPARATOR = "\n\n"
 TRUST = Trust()

@@ -25,16 +25,22 @@ _PLACE = re.compile(r"\{([a-z_]+)\}")
 
 
 @lru_cache(maxsize=512)
-def statement(name: str, schema: str, **numbers: int) -> bytes:
+def statement(name: str, schema: str, *, pointer: str = "pointer", **numbers: int) -> bytes:
     """The block ``name`` of ``queries.sql`` with its parts, the quoted schema and ``numbers`` in place.
 
-    To be executed with parameters, if only ``{}``: psycopg then reads the ``%%`` of a schema's name as ``%``.
+    ``pointer`` names the block that says what is read: what the corpus shows, or a generation of its past. To be executed
+    with parameters, if only ``{}``: psycopg then reads the ``%%`` of a schema's name as ``%``.
     """
     quoted = sql.Identifier(schema).as_string(None).replace("%", "%%")
     known = {"schema": quoted, **{key: str(number) for key, number in numbers.items()}}
 
+    def part(place: re.Match[str]) -> str:
+        if place[1] in known:
+            return known[place[1]]
+        return fill(_blocks()[pointer if place[1] == "pointer" else place[1]])
+
     def fill(block: str) -> str:
-        return _PLACE.sub(lambda place: known[place[1]] if place[1] in known else fill(_blocks()[place[1]]), block)
+        return _PLACE.sub(part, block)
 
     return fill(_blocks()[name]).encode()
 
@@ -81,19 +87,12 @@ def make_pool(dsn: str) -> Pool:
     Open it when `connect` has succeeded: the pool logs why it gets no connection, and until then that may quote a password.
     """
 
-    def configure(connection: psycopg.Connection) -> None:
-        connection.execute(statement("session", ""), {})
-
-    return ConnectionPool(dsn, configure=configure, **_POOL)
+    return ConnectionPool(dsn, configure=_set_up, **_POOL)
 
 
 def make_async_pool(dsn: str) -> AsyncPool:
     """The same, for asyncio."""
-
-    async def configure(connection: psycopg.AsyncConnection) -> None:
-        await connection.execute(statement("session", ""), {})
-
-    return AsyncConnectionPool(dsn, configure=configure, **_POOL)
+    return AsyncConnectionPool(dsn, configure=_set_up_async, **_POOL)
 
 
 def failures(pool: Pool | AsyncPool) -> int:
@@ -125,10 +124,10 @@ def lending(pool: Pool | AsyncPool) -> Iterator[None]:
 
 def connect(dsn: str) -> psycopg.Connection:
     """A connection outside the pool, set up for reading, or the `StoreError` that says why there is none."""
-    with _reached(dsn):
+    with reached(dsn):
         connection = psycopg.connect(dsn, **_CONNECTION)
     try:
-        connection.execute(statement("session", ""), {})
+        _set_up(connection)
     except BaseException:
         connection.close()
         raise
@@ -137,18 +136,39 @@ def connect(dsn: str) -> psycopg.Connection:
 
 async def connect_async(dsn: str) -> psycopg.AsyncConnection:
     """The same, for asyncio."""
-    with _reached(dsn):
+    with reached(dsn):
         connection = await psycopg.AsyncConnection.connect(dsn, **_CONNECTION)
     try:
-        await connection.execute(statement("session", ""), {})
+        await _set_up_async(connection)
     except BaseException:
         await connection.close()
         raise
     return connection
 
 
+def _set_up(connection: psycopg.Connection) -> None:
+    connection.execute(statement("session", ""), {})
+    _check_settings(connection.execute(statement("settings", ""), {}).fetchone())
+
+
+async def _set_up_async(connection: psycopg.AsyncConnection) -> None:
+    await connection.execute(statement("session", ""), {})
+    _check_settings(await (await connection.execute(statement("settings", ""), {})).fetchone())
+
+
+def _check_settings(row: tuple[Any, ...] | None) -> None:
+    if row != (True,):
+        raise StoreError(_OLD_PGVECTOR)
+
+
+_OLD_PGVECTOR: Final = (
+    "This database's pgvector knows no iterative scan of an HNSW index: install 0.8.4 or later on the server, then run "
+    "ALTER EXTENSION vector UPDATE."
+)
+
+
 @contextmanager
-def _reached(dsn: str) -> Iterator[None]:
+def reached(dsn: str) -> Iterator[None]:
     try:
         yield
     except (psycopg.ProgrammingError, UnicodeError):  # the message repeats the string, password and all
@@ -174,6 +194,8 @@ def _sentence(error: psycopg.Error, schema: str) -> str:
             return f"Schema {schema!r} of this database is not one of this release: run `headwater migrate` first."
         case errors.InsufficientPrivilege():
             return f"This database login may not read schema {schema!r}: grant it the role {schema + '_reader'!r}."
+        case errors.InvalidName():  # of a setting: the only names that are not quoted
+            return _OLD_PGVECTOR
         case _:
             return _no_answer(reason(error))
 

@@ -1,5 +1,5 @@
 -- Everything the library reads. Blocks are named by headings like the ones below; {name} puts another block, or a literal,
--- in place. {schema} is the schema's name, quoted; {dimensions} and {candidates} are numbers, written out so that the one
+-- in place. {schema} is the schema's name, quoted; {slab}, {dimensions} and limits are numbers, written out so that the one
 -- generic plan knows them. Everything else is bound. The store holds more than a reader may see: each gate is written once,
 -- here, and stands before the LIMIT.
 --
@@ -9,8 +9,17 @@
 -- Planning these statements takes as long as searching a small corpus, so one generic plan is kept for each. It may be
 -- made when the tables are still empty: without sequential scans it stays right when they have grown.
 -- Reading only: the library writes nothing, and says so.
-SELECT set_config('plan_cache_mode', 'force_generic_plan', false), set_config('enable_seqscan', 'off', false),
-       set_config('jit', 'off', false), set_config('default_transaction_read_only', 'on', false);
+-- The literal loads pgvector, which until then would take any value for its settings. relaxed_order goes on until there are
+-- enough candidates that this reader may see; strict_order would throw the best of them away.
+SELECT '[1]'::halfvec, set_config('plan_cache_mode', 'force_generic_plan', false), set_config('enable_seqscan', 'off', false),
+       set_config('jit', 'off', false), set_config('default_transaction_read_only', 'on', false),
+       set_config('hnsw.iterative_scan', 'relaxed_order', false), set_config('hnsw.ef_search', '100', false),
+       set_config('hnsw.max_scan_tuples', '40000', false), set_config('hnsw.scan_mem_multiplier', '8', false);
+
+-- settings --
+-- What came of them: a setting that pgvector does not know is taken by Postgres without a word, or with a mere warning.
+SELECT current_setting('hnsw.iterative_scan') = 'relaxed_order' AND current_setting('hnsw.ef_search') = '100'
+  AND current_setting('hnsw.max_scan_tuples') = '40000' AND current_setting('hnsw.scan_mem_multiplier') = '8';
 
 -- ready --
 -- Fails where there is no schema of ours, or none that this login may read.
@@ -52,13 +61,34 @@ greatest(s.sensitivity, sp.sensitivity) < 3
      LIMIT 1) IS NULL)))
 
 -- pointer --
--- What the corpus shows, and in which space.
-SELECT c.scope_id, c.live_build AS build_id, c.live_gen AS generation, x.embedder_identity, x.dimensions,
+-- What the corpus shows, where that lies, and in which space.
+SELECT c.scope_id, c.live_build AS build_id, c.live_gen AS generation, x.embedder_identity, x.dimensions, b.slab,
        EXISTS (SELECT FROM {schema}.tombstone t WHERE t.scope_id = c.scope_id) AS has_tombstones
 FROM {schema}.scope c
 JOIN {schema}.build b ON b.build_id = c.live_build
 JOIN {schema}.space x ON x.space_id = b.space_id
 WHERE c.tenant_id = %(tenant)s AND c.resource_id = %(resource)s AND c.corpus_id = %(corpus)s
+
+-- pointer_at --
+-- The same for a generation that was shown once: in the build that the log names for it, if that is still there. If not,
+-- only the scope is known.
+SELECT c.scope_id, b.build_id, b.generation, x.embedder_identity, x.dimensions, b.slab,
+       EXISTS (SELECT FROM {schema}.tombstone t WHERE t.scope_id = c.scope_id) AS has_tombstones
+FROM {schema}.scope c
+LEFT JOIN LATERAL (
+  SELECT k.build_id, k.space_id, k.slab, %(generation)s::bigint AS generation
+  FROM {schema}.build k
+  WHERE k.build_id = ({build_at}) AND k.state IN ('live', 'retired')
+    AND %(generation)s::bigint BETWEEN c.min_gen AND c.head_gen) b ON true
+LEFT JOIN {schema}.space x ON x.space_id = b.space_id
+WHERE c.live_build IS NOT NULL
+  AND c.tenant_id = %(tenant)s AND c.resource_id = %(resource)s AND c.corpus_id = %(corpus)s
+
+-- build_at --
+-- The build that was shown at a generation. Only what takes a generation says where it was; a rollback goes back to one.
+SELECT l.build_id FROM {schema}.pointer_log l
+WHERE l.scope_id = c.scope_id AND l.gen <= %(generation)s AND l.kind IN ('publish', 'delete', 'fork', 'flip')
+ORDER BY l.gen DESC, l.id DESC LIMIT 1
 
 -- visible --
 -- Shown at the pointer, and begun after the last ordinary delete.
@@ -66,50 +96,110 @@ sp.build_id = (SELECT build_id FROM pointer)
 AND sp.gen_from <= (SELECT generation FROM pointer) AND sp.gen_to > (SELECT generation FROM pointer)
 AND sp.gen_from > s.fence_gen
 
--- search --
--- The passages nearest to a vector among those this reader may read, nearest first. One snapshot for everything.
--- The first columns say what the corpus is, in at least one row if it exists: an unknown corpus gives none. Vectors of
--- another embedder are not compared: then the row says whose they are, and holds no passage.
-WITH pointer AS MATERIALIZED ({pointer}),
+-- corpus --
+-- How every search begins. Vectors of another embedder are not compared, and those of another partition are not found: then
+-- nothing is searched, and the answer's first columns say what the corpus is.
+pointer AS MATERIALIZED ({pointer}),
 searched AS MATERIALIZED (
-  SELECT scope_id FROM pointer WHERE embedder_identity = %(identity)s AND dimensions = {dimensions}),
-asker AS MATERIALIZED ({asker}),
-readable AS MATERIALIZED (
-  SELECT s.source_pk, s.scope_id, s.source_id, s.sensitivity, s.fence_gen
-  FROM {schema}.source s
-  WHERE s.scope_id = (SELECT scope_id FROM searched) AND {granted}),
--- LATERAL with LIMIT 1 (a source shows at most one revision) starts from the few readable sources. As a plain join the
--- planner begins with every span of the build and probes tombstones for all of them. OFFSET 0 keeps the generations out of
--- the index: the planner took the one of the build, and read half of its spans for each source (12 ms instead of 6).
-shown AS MATERIALIZED (
-  SELECT v.rev_id, s.source_id
-  FROM readable s
-  CROSS JOIN LATERAL (
-    SELECT sp.rev_id
-    FROM (SELECT * FROM {schema}.span WHERE source_pk = s.source_pk OFFSET 0) sp
-    WHERE {visible} AND {unrestricted} AND {alive}
-    LIMIT 1) v),
--- A vector without a direction (all zeros) has no distance: it counts as unrelated, and stands before the opposite.
-nearest AS MATERIALIZED (
-  SELECT c.rev_id, c.chunk_no, coalesce(nullif(c.emb <=> %(vector)s::halfvec({dimensions}), 'NaN'), 1) AS distance
-  FROM shown
-  JOIN {schema}.chunk c ON c.slab = 0 AND c.rev_id = shown.rev_id
-  ORDER BY distance, shown.source_id, c.chunk_no
-  LIMIT {candidates})
-SELECT p.generation, p.embedder_identity, p.dimensions, h.*
+  SELECT scope_id FROM pointer WHERE embedder_identity = %(identity)s AND dimensions = {dimensions} AND slab = {slab}),
+asker AS MATERIALIZED ({asker})
+
+-- readable --
+SELECT s.source_pk, s.scope_id, s.source_id, s.sensitivity, s.fence_gen
+FROM {schema}.source s
+WHERE s.scope_id = (SELECT scope_id FROM searched) AND {granted}
+
+-- shown --
+-- The one revision that a source shows. To stand in a LATERAL: with LIMIT 1 it starts from the few readable sources. As a
+-- plain join the planner begins with every span of the build and probes tombstones for all of them. OFFSET 0 keeps the
+-- generations out of the index: the planner took the one of the build, and read half of its spans for each source (12 ms
+-- instead of 6).
+SELECT sp.rev_id
+FROM (SELECT * FROM {schema}.span WHERE source_pk = s.source_pk OFFSET 0) sp
+WHERE {visible} AND {unrestricted} AND {alive}
+LIMIT 1
+
+-- compared --
+-- Every passage of what is shown, by its distance. A vector without a direction (all zeros) has none: it counts as
+-- unrelated, and stands before the opposite.
+SELECT c.rev_id, c.chunk_no, coalesce(nullif(c.emb <=> %(vector)s::halfvec({dimensions}), 'NaN'), 1) AS distance
+FROM shown
+JOIN {schema}.chunk c ON c.slab = {slab} AND c.rev_id = shown.rev_id
+ORDER BY distance, shown.source_id, c.chunk_no
+LIMIT {candidates}
+
+-- answer --
+-- At least one row if the corpus exists: an unknown one gives none.
+SELECT p.generation, p.embedder_identity, p.dimensions, p.slab, h.*
 FROM pointer p
 LEFT JOIN (
   SELECT n.rev_id, n.chunk_no, n.distance, z.tenant_id, z.resource_id, z.corpus_id, s.source_id, k.kind AS provider,
          d.revision, d.title, d.uri, d.metadata AS document_metadata, c.metadata AS chunk_metadata,
          c.start_cp, c.end_cp, c.body
   FROM nearest n
-  JOIN {schema}.chunk c ON c.slab = 0 AND c.rev_id = n.rev_id AND c.chunk_no = n.chunk_no
+  JOIN {schema}.chunk c ON c.slab = {slab} AND c.rev_id = n.rev_id AND c.chunk_no = n.chunk_no
   JOIN {schema}.revision r ON r.rev_id = n.rev_id
   JOIN {schema}.document_version d ON d.version_id = r.version_id
   JOIN {schema}.source s ON s.source_pk = r.source_pk
   JOIN {schema}.scope z ON z.scope_id = s.scope_id
   LEFT JOIN {schema}.connector k ON k.connector_id = s.owner) h ON true
-ORDER BY h.distance, h.source_id, h.chunk_no;
+ORDER BY h.distance, h.source_id, h.chunk_no
+
+-- search --
+-- The passages nearest to a vector among those this reader may read, nearest first. One snapshot for everything. Each
+-- passage is compared: for small corpora, which share a partition, and whenever somebody wants just that.
+WITH {corpus},
+readable AS MATERIALIZED ({readable}),
+shown AS MATERIALIZED (SELECT v.rev_id, s.source_id FROM readable s CROSS JOIN LATERAL ({shown}) v),
+nearest AS MATERIALIZED ({compared})
+{answer};
+
+-- search_graph --
+-- The same in a partition of a build's own, which has an HNSW graph. A reader of few passages still gets them compared, one
+-- by one. For a reader of many the graph is walked; and should it end with too few candidates, all are compared after all.
+WITH {corpus},
+few AS MATERIALIZED ({readable} LIMIT {few_sources} + 1),
+weighed AS MATERIALIZED (
+  SELECT v.rev_id, s.source_id, (SELECT r.n_chunks FROM {schema}.revision r WHERE r.rev_id = v.rev_id) AS n_chunks
+  FROM few s CROSS JOIN LATERAL ({shown}) v
+  WHERE (SELECT count(*) FROM few) <= {few_sources}),
+size AS MATERIALIZED (
+  SELECT (SELECT count(*) FROM few) <= {few_sources} AND coalesce(sum(n_chunks), 0) <= {few_chunks} AS is_small FROM weighed),
+-- The gate is a scalar sub-select with LIMIT, which the planner cannot turn into a join: it would give up the graph's order.
+walked AS MATERIALIZED (
+  SELECT c.rev_id, c.chunk_no, coalesce(nullif(c.emb::halfvec({dimensions}) <=> %(vector)s::halfvec({dimensions}), 'NaN'), 1)
+    AS distance
+  FROM {schema}.chunk c
+  WHERE c.slab = {slab} AND NOT (SELECT is_small FROM size)
+    AND (SELECT true FROM {schema}.span sp JOIN {schema}.source s ON s.source_pk = sp.source_pk
+         WHERE sp.rev_id = c.rev_id AND s.scope_id = (SELECT scope_id FROM searched)
+           AND {visible} AND {granted} AND {unrestricted} AND {alive}
+         LIMIT 1)
+  ORDER BY c.emb::halfvec({dimensions}) <=> %(vector)s::halfvec({dimensions})
+  LIMIT {walked}),
+walk AS MATERIALIZED (
+  SELECT NOT is_small AND (SELECT count(*) FROM walked) < {candidates} AS is_short FROM size),
+shown AS MATERIALIZED (
+  SELECT rev_id, source_id FROM weighed WHERE (SELECT is_small FROM size)
+  UNION ALL
+  SELECT v.rev_id, s.source_id FROM ({readable}) s CROSS JOIN LATERAL ({shown}) v WHERE (SELECT is_short FROM walk)),
+nearest AS MATERIALIZED (
+  SELECT * FROM ({compared}) c
+  UNION ALL
+  SELECT * FROM walked WHERE NOT (SELECT is_short FROM walk)
+  ORDER BY distance, rev_id, chunk_no
+  LIMIT {candidates})
+{answer};
+
+-- generations --
+-- Which generations of a corpus can be read: asked only where one could not be.
+SELECT greatest(c.min_gen, min(l.gen)) AS oldest, c.head_gen AS newest
+FROM {schema}.scope c
+LEFT JOIN ({schema}.pointer_log l
+  JOIN {schema}.build b ON b.build_id = l.build_id AND b.state IN ('live', 'retired'))
+  ON l.scope_id = c.scope_id AND l.kind IN ('publish', 'delete', 'fork', 'flip')
+WHERE c.tenant_id = %(tenant)s AND c.resource_id = %(resource)s AND c.corpus_id = %(corpus)s
+GROUP BY c.scope_id;
 
 -- recheck --
 -- For each revision about to be disclosed: may its source be read now, and is it still there to be read. Revisions that
@@ -135,3 +225,13 @@ WHERE s.scope_id = (SELECT scope_id FROM pointer) AND ({granted}) IS NOT TRUE
   AND {visible} AND {unrestricted} AND {alive}
 ORDER BY s.source_id
 LIMIT {denied};
+
+-- granted_sources --
+-- Of these ids, those that the asker is granted now, whatever the corpus shows of them: what the workers ask before they act
+-- on a source in somebody's name. LATERAL with LIMIT: one look-up for each id.
+WITH asker AS MATERIALIZED ({asker})
+SELECT s.source_id
+FROM unnest(%(source_ids)s::text[]) AS u (id)
+CROSS JOIN LATERAL (
+  SELECT * FROM {schema}.source x WHERE x.scope_id = %(scope_id)s AND x.source_id = u.id LIMIT 1) s
+WHERE ({granted}) IS TRUE;

@@ -15,7 +15,8 @@ import psycopg
 from headwater.db import reason, statement
 from headwater.limits import DENIED_SOURCES, ERROR_CHARACTERS
 from headwater.models import AccessDenied, Scope
-from headwater.search import Candidate
+from headwater.question import Question
+from headwater.rows import Candidate
 
 OnAccessDenied = Callable[[AccessDenied], object]
 
@@ -29,14 +30,14 @@ class Verdict:
     is_alive: bool
 
 
-def recheck_statement(schema: str) -> bytes:
+def recheck_statement(schema: str, question: Question) -> bytes:
     """The SQL that looks again."""
-    return statement("recheck", schema)
+    return statement("recheck", schema, pointer=question.pointer)
 
 
-def denied_statement(schema: str) -> bytes:
+def denied_statement(schema: str, question: Question) -> bytes:
     """The SQL that names what the corpus holds and this reader may not read."""
-    return statement("denied", schema, denied=DENIED_SOURCES)
+    return statement("denied", schema, pointer=question.pointer, denied=DENIED_SOURCES)
 
 
 def revisions(candidates: Iterable[Candidate]) -> list[int]:

@@ -11,9 +11,14 @@ from typing import Any
 import psycopg
 
 from headwater.assembly import assemble
+from headwater.errors import StoreError
+from headwater.limits import MOVES
 from headwater.models import RetrievalResult
+from headwater.question import Question
 from headwater.recheck import Audit, Verdict, denied_statement, recheck_statement, revisions
-from headwater.search import Question, Space, asker, read_rows, search_statement
+from headwater.routes import Routes
+from headwater.rows import Found, read_rows, unreadable
+from headwater.search import Space, asker, generations_statement, search_statement
 
 Rows = Sequence[tuple[Any, ...]]
 
@@ -29,25 +34,43 @@ class Statement:
 Recipe = Generator[Statement, Rows, RetrievalResult]
 
 
-def recipe(question: Question, space: Space, vector: str, *, schema: str, audit: Audit) -> Recipe:
+def recipe(question: Question, space: Space, vector: str, *, schema: str, audit: Audit, routes: Routes) -> Recipe:
     """Yields each statement, and wants its rows or the psycopg error it met."""
     who = asker(question)
     searched = {**who, "identity": space.embedder_identity, "vector": vector}
-    found = read_rows(
-        (yield Statement(search_statement(schema, space, question.candidates), searched)), question, space
-    )
+    found = yield from _search(question, space, searched, schema=schema, routes=routes)
+    if found.is_unreadable:
+        raise unreadable(question, (yield Statement(generations_statement(schema), who)))
     if audit.is_heard:
-        audit.kept_back(source_id for (source_id,) in (yield Statement(denied_statement(schema), who)))
+        audit.kept_back(source_id for (source_id,) in (yield Statement(denied_statement(schema, question), who)))
     shown = found.candidates
     if shown:
         verdicts: Sequence[Verdict] | psycopg.Error
         try:
-            rows = yield Statement(recheck_statement(schema), {**who, "revisions": revisions(shown)})
+            rows = yield Statement(recheck_statement(schema, question), {**who, "revisions": revisions(shown)})
             verdicts = [Verdict(*row) for row in rows]
         except psycopg.Error as error:
             verdicts = error
         shown = audit.disclose(shown, verdicts)
     return assemble(question, shown, generation=found.generation, retrieved_at=datetime.now(UTC))
+
+
+def _search(
+    question: Question, space: Space, parameters: Mapping[str, Any], *, schema: str, routes: Routes
+) -> Generator[Statement, Rows, Found]:
+    """What is found where the build lies. A build that is elsewhere by now says where, and is asked for there."""
+    slab = routes.of(question.scope, question.generation)
+    for _ in range(1 + MOVES):
+        found = read_rows(
+            (yield Statement(search_statement(schema, space, question, slab), parameters)), question, space
+        )
+        if found.slab is None or found.slab == slab:
+            return found
+        slab = found.slab
+        routes.learn(question.scope, question.generation, slab)
+    raise StoreError(
+        f"Corpus {question.scope} moved to another partition {MOVES + 1} times while it was searched: ask again."
+    )
 
 
 def nothing(question: Question) -> RetrievalResult:

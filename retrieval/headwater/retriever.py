@@ -14,9 +14,11 @@ from headwater.errors import ValidationError
 from headwater.ids import check_schema
 from headwater.limits import CONTEXT_TOKENS, DIMENSIONS_MAX, RESULT_BYTES, TOP_K
 from headwater.models import Authorization, RetrievalResult, Scope
+from headwater.question import Question
 from headwater.recheck import Audit, OnAccessDenied
 from headwater.recipe import Steps, nothing, recipe
-from headwater.search import Question, Space, as_halfvec
+from headwater.routes import Routes
+from headwater.search import Space, as_halfvec
 from headwater.vectors import check_vectors
 
 
@@ -29,6 +31,7 @@ class _Asker:
         self._embedder = resolve_embedder(embedder) if isinstance(embedder, str) else embedder
         if not callable(getattr(self._embedder, "embed", None)):
             raise ValidationError("embedder must be a spec such as onnx:minilm, or an object like headwater.Embedder.")
+        self._routes = Routes()
 
     def _place(self, question: Question) -> tuple[Space, str]:
         """The space that the question is asked in, and its vector there. Takes as long as the model does."""
@@ -39,7 +42,7 @@ class _Asker:
         return space, as_halfvec(vectors[0])
 
     def _steps(self, question: Question, space: Space, vector: str, audit: Audit) -> Callable[[], Steps]:
-        return lambda: Steps(recipe(question, space, vector, schema=self._schema, audit=audit))
+        return lambda: Steps(recipe(question, space, vector, schema=self._schema, audit=audit, routes=self._routes))
 
 
 class Retriever(_Asker):
@@ -72,13 +75,17 @@ class Retriever(_Asker):
         candidates: int | None = None,
         max_result_bytes: int = RESULT_BYTES.default,
         max_context_tokens: int = CONTEXT_TOKENS.default,
+        generation: int | None = None,
+        exact: bool = False,
         on_access_denied: OnAccessDenied | None = None,
     ) -> RetrievalResult:
         """The passages of ``scope`` nearest to ``query`` that ``authorization`` may read, best first.
 
         ``candidates`` are found, and looked at again before ``top_k`` of them are shown (default: 20, or ``top_k`` if
         that is more). A blank query and a corpus that does not exist give an empty result, whose ``generation`` is
-        None. ``on_access_denied`` hears of each source that was withheld, once.
+        None. With ``generation`` they are passages the corpus showed then, under today's grants and deletions. ``exact``
+        compares every passage, also of a large corpus, whose index may miss some. ``on_access_denied`` hears of each
+        source that was withheld, once.
         """
         question = Question.checked(
             query,
@@ -88,6 +95,8 @@ class Retriever(_Asker):
             candidates=candidates,
             max_result_bytes=max_result_bytes,
             max_context_tokens=max_context_tokens,
+            generation=generation,
+            exact=exact,
         )
         if question.is_blank:
             return nothing(question)
@@ -168,6 +177,8 @@ class AsyncRetriever(_Asker):
         candidates: int | None = None,
         max_result_bytes: int = RESULT_BYTES.default,
         max_context_tokens: int = CONTEXT_TOKENS.default,
+        generation: int | None = None,
+        exact: bool = False,
         on_access_denied: OnAccessDenied | None = None,
     ) -> RetrievalResult:
         """See `Retriever.retrieve`. The query is embedded in a thread, so that the event loop goes on."""
@@ -179,6 +190,8 @@ class AsyncRetriever(_Asker):
             candidates=candidates,
             max_result_bytes=max_result_bytes,
             max_context_tokens=max_context_tokens,
+            generation=generation,
+            exact=exact,
         )
         if question.is_blank:
             return nothing(question)

@@ -7,7 +7,9 @@ from time import perf_counter
 from headwater import Authorization, Retriever
 from headwater.embedders.onnx import OnnxEmbedder
 from headwater.models import Scope
-from headwater.search import Question, Space, as_halfvec, asker, search_statement
+from headwater.question import Question
+from headwater.routes import SHARED
+from headwater.search import Space, as_halfvec, asker, search_statement
 from tests.benchmarks.documents import documents
 from tests.benchmarks.measuring import Figure, Reading
 from tests.benchmarks.options import Options
@@ -77,7 +79,7 @@ def _round(retriever: Retriever, queries: list[str]) -> tuple[float, float]:
             max_result_bytes=1,
             max_context_tokens=1,
         )
-        sql = search_statement(SCHEMA, space, question.candidates)
+        sql = search_statement(SCHEMA, space, question, SHARED)
         vector = as_halfvec(embedder.embed([query])[0])
         parameters = {**asker(question), "identity": space.embedder_identity, "vector": vector}
         with retriever._pool.connection() as connection:

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from headwater import Authorization, RetrievalResult, Scope
 from headwater.assembly import assemble
-from headwater.search import Candidate, Question
+from headwater.question import Question
+from headwater.rows import Candidate
 
 SCOPE = Scope(tenant_id="t1", resource_id="docs", corpus_id="handbook")
 WHEN = datetime(2024, 5, 6, 7, 8, 9, tzinfo=UTC)
@@ -35,7 +36,7 @@ def make_candidate(text: str, **changes: Any) -> Candidate:
 
 
 def assembled(*texts: str, **limits: int) -> RetrievalResult:
-    usual = {"top_k": 32, "candidates": 128, "max_result_bytes": 65_536, "max_context_tokens": 2_000}
+    usual: dict[str, Any] = {"top_k": 32, "candidates": 128, "max_result_bytes": 65_536, "max_context_tokens": 2_000}
     who = Authorization(principal_id="alice", tenant_id="t1")
     question = Question.checked("q", scope=SCOPE, authorization=who, **{**usual, **limits})
     candidates = [make_candidate(text, chunk_id=f"s#{n:04d}", start=100) for n, text in enumerate(texts, start=1)]

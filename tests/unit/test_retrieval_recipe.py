@@ -16,9 +16,11 @@ from headwater import (
     ScopeError,
     StoreError,
 )
+from headwater.question import Question
 from headwater.recheck import Audit
 from headwater.recipe import Steps, recipe
-from headwater.search import Question, Space
+from headwater.routes import Routes
+from headwater.search import Space
 
 SCOPE = Scope(tenant_id="t1", resource_id="docs", corpus_id="handbook")
 SPACE = Space("hash/1", 3)
@@ -29,6 +31,7 @@ def make_row(**changes: Any) -> tuple[Any, ...]:
         "generation": 7,
         "embedder_identity": "hash/1",
         "dimensions": 3,
+        "slab": 0,
         "rev_id": 1,
         "chunk_no": 1,
         "distance": 0.25,
@@ -61,7 +64,7 @@ def make_steps(listener: Callable[[AccessDenied], object] | None = None) -> tupl
         max_context_tokens=2_000,
     )
     audit = Audit(SCOPE, listener)
-    return Steps(recipe(question, SPACE, "[1,0,0]", schema="headwater", audit=audit)), audit
+    return Steps(recipe(question, SPACE, "[1,0,0]", schema="headwater", audit=audit, routes=Routes())), audit
 
 
 def answer(*rows: tuple[Any, ...], verdicts: list[tuple[Any, ...]] | psycopg.Error) -> RetrievalResult:

@@ -237,7 +237,8 @@ def test_another_embedder_is_refused_before_anything_is_compared(corpus: CorpusR
     with pytest.raises(EmbedderMismatch) as caught:
         ask("text", embedder="hash:32")
 
-    assert "dims=64" in str(caught.value) and "dims=32" in str(caught.value) and "new corpus" in str(caught.value)
+    assert "dims=64" in str(caught.value) and "dims=32" in str(caught.value)
+    assert f"`headwater reindex --corpus {corpus.scope}`" in str(caught.value)
     assert caught.value.code == "ERR_HEADWATER_EMBEDDER_MISMATCH"
 
 

@@ -1,0 +1,162 @@
+"""What a search gave: its rows, checked and turned into candidates. What must not be there is an error."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from headwater.errors import EmbedderMismatch, ScopeError, StoreError, ValidationError
+from headwater.ids import chunk_id
+from headwater.models import Scope
+from headwater.question import Question
+from headwater.search import Space
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row of a search, in the order of its columns. The first four describe the corpus."""
+
+    generation: int | None  # None: the one that was asked for cannot be read, and nothing else is known
+    embedder_identity: str
+    dimensions: int
+    slab: int
+    rev_id: int | None  # None: the corpus is there, and holds nothing for this reader
+    chunk_no: int
+    distance: float
+    tenant_id: str
+    resource_id: str
+    corpus_id: str
+    source_id: str
+    provider: str | None
+    revision: int
+    title: str | None
+    uri: str | None
+    document_metadata: dict[str, Any]
+    chunk_metadata: dict[str, Any]
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A passage that the search found and nobody has seen yet."""
+
+    rev_id: int
+    chunk_id: str
+    source_id: str
+    provider: str
+    revision: int
+    title: str | None
+    uri: str | None
+    locator: str | None
+    metadata: dict[str, Any]
+    start: int
+    end: int
+    text: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What the search gave, nearest first. Without a ``generation`` there is no such corpus, or it cannot be read there."""
+
+    generation: int | None
+    slab: int | None  # where the build lies that would have been searched
+    candidates: Sequence[Candidate]
+    is_unreadable: bool = False
+
+
+def read_rows(rows: Iterable[Sequence[Any]], question: Question, space: Space) -> Found:
+    """The candidates of the statement's rows, or the error of a row that must not be there."""
+    generation: int | None = None
+    slab: int | None = None
+    candidates: list[Candidate] = []
+    for values in rows:
+        row = Row(*values)
+        generation, slab = row.generation, row.slab
+        if generation is None:
+            return Found(None, None, (), is_unreadable=True)
+        _check_space(row, space, question)
+        if row.rev_id is not None:
+            _check_scope(row, question.scope)
+            _check_form(row)
+            candidates.append(_candidate(row, row.rev_id))
+    return Found(generation, slab, candidates)
+
+
+def unreadable(question: Question, rows: Sequence[Sequence[Any]]) -> ValidationError:
+    """Why the generation that was asked for cannot be read, and which can. ``rows`` are of the statement ``generations``."""
+    oldest, newest = rows[0] if rows else (None, 0)
+    wanted, scope = question.generation or 0, question.scope
+    if not newest or oldest is None:
+        return ValidationError(f"Corpus {scope} has no generation {wanted}: nothing was published in it yet.")
+    fate = "was collected" if 0 < wanted <= newest else "does not exist"
+    return ValidationError(
+        f"Generation {wanted} of corpus {scope} {fate}: choose one from {oldest} to {newest}, or leave it out to read what "
+        "the corpus shows."
+    )
+
+
+def _check_space(row: Row, space: Space, question: Question) -> None:
+    if (row.embedder_identity, row.dimensions) == (space.embedder_identity, space.dimensions):
+        return
+    scope = question.scope
+    read, way_out = f"Corpus {scope}", f"the corpus's own, or run `headwater reindex --corpus {scope}` with this one"
+    if question.generation is not None:
+        read, way_out = f"Generation {question.generation} of corpus {scope}", "that one"
+    raise EmbedderMismatch(
+        f"{read} was indexed with embedder {row.embedder_identity!r} of {row.dimensions} dimensions, and this retriever has "
+        f"{space.embedder_identity!r} of {space.dimensions}: open the retriever with {way_out}."
+    )
+
+
+def _check_scope(row: Row, scope: Scope) -> None:
+    if (row.tenant_id, row.resource_id, row.corpus_id) != (scope.tenant_id, scope.resource_id, scope.corpus_id):
+        raise ScopeError(f"The store gave a passage of another corpus than {scope}: nothing of it is shown.")
+
+
+def _check_form(row: Row) -> None:
+    """The row is whole: its place lies where its text does. A citation of anything else would mislead."""
+    if (
+        row.chunk_no < 1
+        or row.revision is None
+        or row.revision < 1
+        or row.start < 0
+        or row.end - row.start != len(row.text)
+        or not row.text
+        or not math.isfinite(row.distance)
+        or not isinstance(row.document_metadata, dict)
+        or not isinstance(row.chunk_metadata, dict)
+    ):
+        raise StoreError(
+            f"Passage {chunk_id(row.source_id, row.chunk_no)} is malformed in the store: take its document away at its "
+            "origin, sync, put it back and sync again."
+        )
+
+
+def _candidate(row: Row, rev_id: int) -> Candidate:
+    return Candidate(
+        rev_id=rev_id,
+        chunk_id=chunk_id(row.source_id, row.chunk_no),
+        source_id=row.source_id,
+        provider=row.provider or "host",
+        revision=row.revision,
+        title=row.title,
+        uri=row.uri,
+        locator=_locator(row.chunk_metadata),
+        metadata={**row.chunk_metadata, **row.document_metadata},  # what the origin said of a document wins
+        start=row.start,
+        end=row.end,
+        text=row.text,
+        score=1.0 - row.distance,
+    )
+
+
+def _locator(place: Mapping[str, Any]) -> str | None:
+    """``page 3``, the headings from the outermost in, or both: where a person finds the passage."""
+    page, headings = place.get("page"), place.get("heading")
+    parts = [] if page is None else [f"page {page}"]
+    if headings:
+        parts.append(" › ".join(headings))
+    return ", ".join(parts) or None
