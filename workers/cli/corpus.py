@@ -17,20 +17,15 @@ def ensure_corpus(store: "Store", scope: Scope, settings: Settings) -> "LiveBuil
 
     A configured embedder that gives the very same vectors is the corpus's own in another place: its folder was moved.
     """
-    from activities.store.scopes import SpaceSpec, ensure_scope, live_build
-    from headwater.chunking.profile import ChunkingProfile
+    from activities.new_space import new_space
+    from activities.store.scopes import ensure_scope, live_build
     from headwater.embedders import resolve_embedder
 
     build, embedder = live_build(store, scope), resolve_embedder(settings.embedder)
     if build is not None and not _was_moved(build, embedder, settings):
         return build
-    profile = ChunkingProfile.for_embedder(embedder, size=settings.chunk_size, overlap=settings.chunk_overlap)
-    space = SpaceSpec(
-        embedder_spec=settings.embedder,
-        embedder_identity=embedder.identity,
-        dimensions=embedder.dimensions,
-        max_tokens=embedder.max_tokens,
-        chunker=profile.fingerprint,
+    space = new_space(
+        settings.embedder, embedder, chunk_size=settings.chunk_size, chunk_overlap=settings.chunk_overlap
     )
     return ensure_scope(store, scope, space)
 
