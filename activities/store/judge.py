@@ -2,10 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
+from activities.store.access import Change, GrantedSet, Grantee, HeldGrants, compare, granted_set
+from headwater.contracts import Grants
+from headwater.contracts.deletion import Reason
 from headwater.states import FAILED
+
+# Tombstones that hide a source itself. One that was corrected hides only what was derived from it.
+HIDING: Final = frozenset({"revoked", "forgotten", "legal_hold"})
 
 
 class Outcome(StrEnum):
@@ -13,6 +20,9 @@ class Outcome(StrEnum):
     UNCHANGED = "unchanged"  # readers see it already
     FAILED = "failed"  # it could not be read; an older text stays readable, marked stale
     OWNED = "owned"  # its id belongs to another connector or to a host
+    TOMBSTONED = "tombstoned"  # it must not be served: revoked, held, or forgotten and not newer than that
+    DENIED = "denied"  # more grantees than a source may have
+    CONFLICT = "conflict"  # its host expected another revision, or has older grants than the store
     FENCED = "fenced"  # deleted since it was read: the deletion wins
     STALE = "stale"  # a newer reading was published meanwhile
     LOST = "lost"  # believed unchanged, but readers do not see it: it is read again next time
@@ -29,61 +39,140 @@ class Candidate:
     kind: str  # upsert, grants or delete
     source_id: str
     rev_id: int | None  # the staged revision, if reading it gave one
+    version_id: int | None  # its text
     source_pk: int | None  # None: the id was never heard of
     owner: int | None  # connector that holds the source
     owner_name: str | None
+    is_hosts: bool  # no connector holds it, and it has a text: a host's
     fence_gen: int | None  # generation of its last deletion, 0: never deleted
     base_gen: int | None  # the scope's head before the staged content was read
     source_seq: int | None  # order of that reading among all readings of the source
-    seen_seq: int | None  # the same of the text readers see now; None: they see none
-    is_known: bool  # it has a status
+    chunks: int | None  # of the staged revision
+    seen_seq: int | None  # order of the reading that the build shows; None: it shows none
+    seen_revision: int | None  # public number of what the build shows
+    seen_chunks: int | None
+    number: int | None  # public number of the staged text: the next one of its source, unless it has one already
+    known_state: str | None  # status; None: it has none
     is_read: bool  # nothing is left to do for it but publishing
     state: str | None  # what reading it gave
     reason: str | None
+    version: str | None  # the connector's version of what was read
     is_unchanged: bool
-    wanted: Mapping[str, Any] | None  # the names it is to be granted to; None: leave its grants as they are
-    held: Sequence[int] | None  # the grantees it has, in order
-    is_expiring: bool  # some of its grants end by themselves
+    expected_revision: int | None  # the host's; None: whatever there is
+    tombstone: Reason | None  # reason of the source's own
+    tombstone_gen: int | None
+    tombstone_seq: int | None  # last reading of the source before it
+    tombstone_version: str | None  # connector's version of what was forgotten
+    parent_tombstone: Reason | None  # reason of one that the staged text rests on
+    wanted: Mapping[str, Any] | None  # the grants it is to have; None: leave them as they are
+    held: Sequence[int] | None  # grantees without an end, in order
+    ends: Mapping[str, str] | None  # when the grants of the others end
+    access_version: int | None
 
-    def is_foreign(self, connector_id: int) -> bool:
-        """Somebody else's. A text that readers see and no connector owns is a host's."""
+    @property
+    def is_known(self) -> bool:
+        """It has a status, or a text that the build shows."""
+        return self.known_state not in (None, "pending") or self.seen_seq is not None
+
+    @property
+    def shown_revision(self) -> int:
+        """The public number of what readers may see, 0: nothing."""
+        return 0 if self.tombstone in HIDING else self.seen_revision or 0
+
+    @property
+    def clears_tombstone(self) -> bool:
+        """It is published in place of a forgotten text. Asked of what is published only."""
+        return self.tombstone == "forgotten"
+
+    @property
+    def inherits(self) -> Reason | None:
+        """The reason for which it is hidden from the start: what it rests on is. A correction hides by itself."""
+        return None if self.parent_tombstone == "corrected" else self.parent_tombstone
+
+    def is_foreign(self, connector_id: int | None) -> bool:
+        """Somebody else's. A text that no connector holds is a host's, and so is whoever comes without a connector."""
         if self.owner is None:
-            return self.seen_seq is not None
+            return connector_id is not None and self.is_hosts
         return self.owner != connector_id
 
-    def new_grants(self, grantees: Mapping[tuple[str, str], int]) -> list[int] | None:
-        """The grantees it is to have from now on, by their names' numbers; None if that changes nothing."""
-        if self.wanted is None:
-            return None
-        names = [("principal", name) for name in self.wanted["principal_ids"]]
-        names += [("group", name) for name in self.wanted["group_ids"]]
-        names += [("everyone", "")] if self.wanted["everyone"] else []
-        numbers = sorted({grantees[name] for name in names})
-        return None if numbers == self.held and not self.is_expiring else numbers
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The grants that a page asks for, and what comes of asking."""
+
+    granted: GrantedSet
+    access_version: int
+    change: Change
+    is_too_wide: bool = False
 
 
-def judge(candidate: Candidate, connector_id: int) -> Outcome:
-    """What becomes of `candidate`, which connector `connector_id` brings."""
+def ask(candidate: Candidate, numbers: Mapping[Grantee, int]) -> Asked | None:
+    """The grants ``candidate`` asks for, by the ``numbers`` of the names; None if they are to stay.
+
+    A host's come with a version of their own. A connector's have none: it is raised whenever they differ.
+    """
+    if candidate.wanted is None or candidate.source_pk is None:
+        return None
+    ends = {int(number): datetime.fromisoformat(end) for number, end in (candidate.ends or {}).items()}
+    stored = candidate.access_version or 0
+    held = HeldGrants(
+        candidate.source_id, candidate.source_pk, stored, GrantedSet(frozenset(candidate.held or ()), ends)
+    )
+    grants = Grants.model_validate({"access_version": stored + 1, **candidate.wanted})
+    if grants.is_too_wide:
+        return Asked(GrantedSet(frozenset(), {}), grants.access_version, "set", is_too_wide=True)
+    granted = granted_set(grants, numbers)
+    if "access_version" not in candidate.wanted and granted == held.granted:
+        return Asked(granted, stored, "unchanged")
+    return Asked(granted, grants.access_version, compare(held, grants.access_version, granted))
+
+
+def judge(candidate: Candidate, connector_id: int | None, asked: Asked | None = None) -> Outcome:
+    """What becomes of `candidate`, which connector `connector_id` brings, or a host if that is None."""
     if candidate.source_pk is None:
         return Outcome.ABSENT
     if candidate.is_foreign(connector_id):
         return Outcome.OWNED
-    is_held = candidate.is_known or candidate.seen_seq is not None
     if candidate.kind == "delete":
-        return Outcome.DELETED if is_held else Outcome.ABSENT
+        return Outcome.DELETED if candidate.is_known else Outcome.ABSENT
+    if candidate.tombstone in HIDING and not _is_newer_than_tombstone(candidate, connector_id):
+        return Outcome.TOMBSTONED
+    if asked is not None and asked.is_too_wide:
+        return Outcome.DENIED
     if candidate.kind == "grants":
-        return Outcome.GRANTED if is_held else Outcome.ABSENT
+        return Outcome.GRANTED if candidate.is_known else Outcome.ABSENT
+    if candidate.expected_revision not in (None, candidate.shown_revision):
+        return Outcome.CONFLICT
+    if candidate.rev_id is not None and (refused := _refused(candidate)):
+        return refused
+    if asked is not None and asked.change == "conflict":
+        return Outcome.CONFLICT
     if candidate.rev_id is not None:
-        return _judge_revision(candidate)
+        return Outcome.PUBLISHED
     if candidate.state in FAILED:
         return Outcome.FAILED
     return Outcome.UNCHANGED if candidate.is_unchanged and candidate.seen_seq is not None else Outcome.LOST
 
 
-def _judge_revision(candidate: Candidate) -> Outcome:
+def _refused(candidate: Candidate) -> Outcome | None:
     assert candidate.fence_gen is not None and candidate.base_gen is not None and candidate.source_seq is not None
     if candidate.fence_gen > candidate.base_gen:
         return Outcome.FENCED
     if candidate.seen_seq is not None and candidate.seen_seq >= candidate.source_seq:
         return Outcome.STALE
-    return Outcome.PUBLISHED
+    return None
+
+
+def _is_newer_than_tombstone(candidate: Candidate, connector_id: int | None) -> bool:
+    """Whether it may be published in place of what was forgotten: it was read since, and a connector shows another version.
+
+    Of what was revoked or is held nothing is newer. Without a version there is no telling, so it stays forgotten.
+    """
+    if candidate.tombstone != "forgotten" or candidate.rev_id is None:
+        return False
+    assert candidate.base_gen is not None and candidate.source_seq is not None
+    assert candidate.tombstone_gen is not None and candidate.tombstone_seq is not None
+    if candidate.base_gen < candidate.tombstone_gen or candidate.source_seq <= candidate.tombstone_seq:
+        return False
+    versions = (candidate.version, candidate.tombstone_version)
+    return connector_id is None or (None not in versions and versions[0] != versions[1])

@@ -19,17 +19,18 @@ class Pointer:
     head_gen: int  # last generation taken
     live_gen: int  # what readers see
     build_head: int  # last generation that changed the build
+    is_pinned: bool = False  # readers stay where it is, and publishing goes on at the build's head
 
     @property
     def is_rolled_back(self) -> bool:
-        return self.live_gen < self.build_head
+        return not self.is_pinned and self.live_gen < self.build_head
 
 
 def rollback_to(store: Store, scope_id: int, generation: int) -> None:
     """Readers see what they saw at `generation`, under today's grants and deletions. The next publication forks there."""
     named = queries(store.schema, "pointer")
     with store.connection() as connection, connection.transaction():
-        pointer = _lock(connection, store.schema, scope_id)
+        pointer = lock_pointer(connection, store.schema, scope_id)
         if not 1 <= generation <= pointer.head_gen:
             kept = f"1 to {pointer.head_gen} are" if pointer.head_gen else "nothing was published yet"
             raise ValidationError(f"Generation {generation} is not there ({kept}): choose one that is.")
@@ -42,7 +43,7 @@ def delete_sources(store: Store, scope_id: int, source_ids: Sequence[str]) -> in
     """The generation at which these sources ended, at once and for good. Unknown ids are ignored."""
     named = queries(store.schema, "pointer")
     with store.connection() as connection, connection.transaction():
-        pointer = _lock(connection, store.schema, scope_id)
+        pointer = lock_pointer(connection, store.schema, scope_id)
         found = connection.execute(named["lock_sources"], {"scope_id": scope_id, "source_ids": list(source_ids)})
         source_pks = [row[0] for row in found]
         if not source_pks:
@@ -71,25 +72,28 @@ def fork(connection: psycopg.Connection, schema: str, pointer: Pointer, gen: int
 def move_pointer(
     connection: psycopg.Connection, schema: str, pointer: Pointer, gen: int, *, published: int, deleted: int
 ) -> None:
-    """`gen` is taken, and is what readers see, unless it only deleted while the pointer stood in the past."""
+    """`gen` is taken, and is what readers see, unless the pointer is pinned or `gen` only deleted while it stood in the past."""
     connection.execute(
         queries(schema, "pointer")["move_pointer"],
         {
             "scope_id": pointer.scope_id,
             "build_id": pointer.build_id,
             "gen": gen,
-            "moves": bool(published) or not pointer.is_rolled_back,
+            "moves": not pointer.is_pinned and (bool(published) or not pointer.is_rolled_back),
             "kind": "publish" if published else "delete",
             "sources": published + deleted,
         },
     )
 
 
-def _lock(connection: psycopg.Connection, schema: str, scope_id: int) -> Pointer:
+def lock_pointer(connection: psycopg.Connection, schema: str, scope_id: int) -> Pointer:
+    """Takes the scope's lock: where it stands."""
     named = queries(schema, "pointer")
     row = connection.execute(named["lock_scope"], {"scope_id": scope_id}).fetchone()
     if row is None or row[1] is None:
         raise ValidationError(f"Scope {scope_id} has no live build: sync something into it first.")
     head = connection.execute(named["build_head"], {"build_id": row[1]}).fetchone()
     assert head is not None
-    return Pointer(scope_id=scope_id, head_gen=row[0], build_id=row[1], live_gen=row[2], build_head=head[0])
+    return Pointer(
+        scope_id=scope_id, head_gen=row[0], build_id=row[1], live_gen=row[2], build_head=head[0], is_pinned=row[3]
+    )

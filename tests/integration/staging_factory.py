@@ -14,10 +14,12 @@ from psycopg.types.json import Jsonb
 from activities.contracts import PublishedPage
 from activities.store import Store
 from activities.store.connectors import ConnectorRow, ensure_connector
+from activities.store.item_outcome import ItemOutcome, page_outcomes
 from activities.store.lease import begin_pass
 from activities.store.publish import publish_page
 from activities.store.scopes import LiveBuild, SpaceSpec, ensure_scope
 from headwater.connectors import GrantSet
+from headwater.contracts import Grants
 from headwater.embedders.hashing import HashEmbedder
 from headwater.models import Scope
 
@@ -42,7 +44,7 @@ class Document:
     texts: Sequence[str] = ("some text",)
     seq: int | None = None  # None: read after all readings before
     base_gen: int | None = None  # None: the scope's head now
-    grants: GrantSet | None = None  # None: leave them as they are
+    grants: GrantSet | Grants | None = None  # None: leave them as they are
     title: str | None = None
     uri: str | None = None
     metadata: dict[str, Any] = field(default_factory=dict)
@@ -56,6 +58,7 @@ class Document:
     reason: str | None = None
     version: str | None = "v1"
     is_read: bool = True
+    expected_revision: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +68,8 @@ class Noted:
     source_id: str
     kind: str = "upsert"
     status: dict[str, Any] | None = None
-    grants: GrantSet | None = None
+    grants: GrantSet | Grants | None = None
+    expected_revision: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,15 +113,25 @@ def publish(store: Store, corpus: Corpus, *lines: Document | Noted) -> Published
     return publish_page(store, stage(store, corpus, *lines), fence=corpus.fence)
 
 
-def stage(store: Store, corpus: Corpus, *lines: Document | Noted) -> int:
-    """The id of a page of these lines, ready to be published."""
+def push(store: Store, corpus: Corpus, *lines: Document | Noted) -> list[ItemOutcome]:
+    """The lines, published as a page of a host; what became of each."""
+    page_id = stage(store, corpus, *lines, is_hosts=True)
+    publish_page(store, page_id)
+    outcomes = page_outcomes(store, page_id)
+    assert outcomes is not None
+    return outcomes
+
+
+def stage(store: Store, corpus: Corpus, *lines: Document | Noted, is_hosts: bool = False) -> int:
+    """The id of a page of these lines, of the corpus's connector or of a host, ready to be published."""
     build, connector = corpus.build, corpus.connector
     readings = _read(store, build, lines)
     with store.connection() as connection, connection.transaction():
         row = connection.execute(
             _sql(store, _PAGE),
             {
-                "connector_id": connector.connector_id,
+                "kind": "ingest" if is_hosts else "sync",
+                "connector_id": None if is_hosts else connector.connector_id,
                 "build_id": build.build_id,
                 "fence": corpus.fence,
                 "rule_version": connector.rule_version,
@@ -128,6 +142,7 @@ def stage(store: Store, corpus: Corpus, *lines: Document | Noted) -> int:
         page_id: int = row[0]
         for number, line in enumerate(lines):
             item = {"page_id": page_id, "ord": number, "source_id": line.source_id, "grants": _grants(line.grants)}
+            item |= {"expected_revision": line.expected_revision}
             if isinstance(line, Noted):
                 item |= {"kind": line.kind, "rev_id": None, "status": Jsonb(line.status) if line.status else None}
             else:
@@ -210,9 +225,11 @@ def _status(document: Document) -> dict[str, Any]:
     }
 
 
-def _grants(grants: GrantSet | None) -> Jsonb | None:
+def _grants(grants: GrantSet | Grants | None) -> Jsonb | None:
     if grants is None:
         return None
+    if isinstance(grants, Grants):
+        return Jsonb(grants.model_dump(mode="json"))
     return Jsonb(
         {
             "principal_ids": list(grants.principal_ids),
@@ -228,8 +245,8 @@ def _sql(store: Store, text: LiteralString) -> sql.Composed:
 
 
 _PAGE: LiteralString = """
-    INSERT INTO {schema}.page (connector_id, build_id, pass_no, seq, fence, rule_version, cursor_out, is_last, is_complete, state)
-    VALUES (%(connector_id)s, %(build_id)s, 1, nextval(pg_get_serial_sequence(%(sequence)s, 'page_id')), %(fence)s,
+    INSERT INTO {schema}.page (kind, connector_id, build_id, pass_no, seq, fence, rule_version, cursor_out, is_last, is_complete, state)
+    VALUES (%(kind)s, %(connector_id)s, %(build_id)s, 1, nextval(pg_get_serial_sequence(%(sequence)s, 'page_id')), %(fence)s,
             %(rule_version)s, '', true, true, 'prepared')
     RETURNING page_id
 """
@@ -249,8 +266,8 @@ _READ: LiteralString = """
     RETURNING s.source_id, s.source_pk, s.read_seq, p.head_gen
 """
 _ITEM: LiteralString = """
-    INSERT INTO {schema}.page_item (page_id, ord, kind, source_id, grants, status, rev_id)
-    VALUES (%(page_id)s, %(ord)s, %(kind)s, %(source_id)s, %(grants)s, %(status)s, %(rev_id)s)
+    INSERT INTO {schema}.page_item (page_id, ord, kind, source_id, grants, status, rev_id, expected_revision)
+    VALUES (%(page_id)s, %(ord)s, %(kind)s, %(source_id)s, %(grants)s, %(status)s, %(rev_id)s, %(expected_revision)s)
 """
 _REVISION: LiteralString = """
     WITH v AS (

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from activities.store.judge import Candidate, Outcome, judge
+from activities.store.judge import Candidate, Outcome, ask, judge
 from headwater.states import FAILED
 
 US, OTHER = 7, 8
@@ -15,24 +15,39 @@ STAGED = Candidate(
     kind="upsert",
     source_id="folder:a/x.md",
     rev_id=100,
+    version_id=200,
     source_pk=1,
     owner=US,
     owner_name="folder-a",
+    is_hosts=False,
     fence_gen=0,
     base_gen=10,
     source_seq=5,
+    chunks=2,
     seen_seq=4,
-    is_known=True,
+    seen_revision=3,
+    seen_chunks=1,
+    number=4,
+    known_state="indexed",
     is_read=True,
     state="indexed",
     reason=None,
+    version="v2",
     is_unchanged=False,
+    expected_revision=None,
+    tombstone=None,
+    tombstone_gen=None,
+    tombstone_seq=None,
+    tombstone_version=None,
+    parent_tombstone=None,
     wanted=None,
     held=[],
-    is_expiring=False,
+    ends=None,
+    access_version=7,
 )
-NEW = replace(STAGED, owner=None, owner_name=None, seen_seq=None, is_known=False)
-NOTHING_STAGED = replace(STAGED, rev_id=None, base_gen=None, source_seq=None)
+NOTHING_SEEN = replace(STAGED, seen_seq=None, seen_revision=None, seen_chunks=None)
+NEW = replace(NOTHING_SEEN, owner=None, owner_name=None, number=1, known_state="pending")
+NOTHING_STAGED = replace(STAGED, rev_id=None, version_id=None, base_gen=None, source_seq=None, chunks=None)
 UNCHANGED = replace(NOTHING_STAGED, state=None, is_unchanged=True)
 BROKEN = replace(NOTHING_STAGED, state="failed", reason="it is broken")
 DELETE = replace(NOTHING_STAGED, kind="delete", state=None)
@@ -52,23 +67,24 @@ GRANTS = replace(NOTHING_STAGED, kind="grants", state=None)
         (replace(STAGED, fence_gen=11, seen_seq=6), Outcome.FENCED),
         (replace(STAGED, owner=OTHER), Outcome.OWNED),
         (replace(STAGED, owner=OTHER, fence_gen=11), Outcome.OWNED),
-        (replace(STAGED, owner=None), Outcome.OWNED),
+        (replace(STAGED, owner=None, is_hosts=True), Outcome.OWNED),
+        (replace(NEW, is_hosts=True), Outcome.OWNED),
         (replace(BROKEN, owner=OTHER), Outcome.OWNED),
         (replace(UNCHANGED, owner=OTHER), Outcome.OWNED),
         (UNCHANGED, Outcome.UNCHANGED),
         (replace(UNCHANGED, seen_seq=None), Outcome.LOST),
         (replace(NOTHING_STAGED, state="indexed"), Outcome.LOST),
         (BROKEN, Outcome.FAILED),
-        (replace(BROKEN, seen_seq=None, owner=None, is_known=False), Outcome.FAILED),
+        (replace(BROKEN, seen_seq=None, owner=None, known_state=None), Outcome.FAILED),
         (DELETE, Outcome.DELETED),
         (replace(DELETE, seen_seq=None), Outcome.DELETED),
-        (replace(DELETE, is_known=False), Outcome.DELETED),
-        (replace(DELETE, seen_seq=None, is_known=False), Outcome.ABSENT),
-        (replace(DELETE, source_pk=None, owner=None, seen_seq=None, is_known=False), Outcome.ABSENT),
+        (replace(DELETE, known_state=None), Outcome.DELETED),
+        (replace(DELETE, seen_seq=None, known_state=None), Outcome.ABSENT),
+        (replace(DELETE, source_pk=None, owner=None, seen_seq=None, known_state=None), Outcome.ABSENT),
         (replace(DELETE, owner=OTHER), Outcome.OWNED),
         (GRANTS, Outcome.GRANTED),
         (replace(GRANTS, seen_seq=None), Outcome.GRANTED),
-        (replace(GRANTS, seen_seq=None, is_known=False), Outcome.ABSENT),
+        (replace(GRANTS, seen_seq=None, known_state=None), Outcome.ABSENT),
         (replace(GRANTS, owner=OTHER), Outcome.OWNED),
     ],
 )
@@ -81,7 +97,93 @@ def test_every_failed_state_is_a_failure(state: str) -> None:
     assert judge(replace(BROKEN, state=state), US) is Outcome.FAILED
 
 
+HOSTS = replace(STAGED, owner=None, owner_name=None, is_hosts=True, version=None)
+HOSTS_NEW = replace(NEW, version=None)
+
+
+@pytest.mark.parametrize(
+    ("candidate", "outcome"),
+    [
+        (HOSTS, Outcome.PUBLISHED),
+        (HOSTS_NEW, Outcome.PUBLISHED),
+        (replace(HOSTS, owner=OTHER), Outcome.OWNED),
+        (replace(HOSTS, fence_gen=11), Outcome.FENCED),
+        (replace(HOSTS, seen_seq=5), Outcome.STALE),
+        (replace(HOSTS, expected_revision=3), Outcome.PUBLISHED),
+        (replace(HOSTS, expected_revision=2), Outcome.CONFLICT),
+        (replace(HOSTS, expected_revision=4), Outcome.CONFLICT),
+        (replace(HOSTS, expected_revision=0), Outcome.CONFLICT),
+        (replace(HOSTS_NEW, expected_revision=0), Outcome.PUBLISHED),
+        (replace(HOSTS_NEW, expected_revision=1), Outcome.CONFLICT),
+        # Whoever compares is told what is there, also when the other writer read later, or deleted it.
+        (replace(HOSTS, expected_revision=2, seen_seq=6), Outcome.CONFLICT),
+        (replace(HOSTS_NEW, expected_revision=2, fence_gen=11), Outcome.CONFLICT),
+        (replace(HOSTS_NEW, expected_revision=0, fence_gen=11), Outcome.FENCED),
+        (replace(UNCHANGED, owner=None, expected_revision=2), Outcome.CONFLICT),
+        (replace(UNCHANGED, owner=None, expected_revision=3), Outcome.UNCHANGED),
+        (replace(BROKEN, owner=None, expected_revision=2), Outcome.CONFLICT),
+    ],
+)
+def test_a_document_of_a_host_is_compared_with_what_it_expects(candidate: Candidate, outcome: Outcome) -> None:
+    assert judge(candidate, None) is outcome
+
+
+FORGOTTEN = replace(
+    STAGED, tombstone="forgotten", tombstone_gen=10, tombstone_seq=4, tombstone_version="v1", version="v2"
+)
+
+
+@pytest.mark.parametrize(
+    ("candidate", "connector_id", "outcome"),
+    [
+        (FORGOTTEN, US, Outcome.PUBLISHED),
+        (replace(FORGOTTEN, version="v1"), US, Outcome.TOMBSTONED),
+        (replace(FORGOTTEN, version=None), US, Outcome.TOMBSTONED),
+        (replace(FORGOTTEN, tombstone_version=None), US, Outcome.TOMBSTONED),
+        (replace(FORGOTTEN, base_gen=9), US, Outcome.TOMBSTONED),
+        (replace(FORGOTTEN, tombstone_seq=5), US, Outcome.TOMBSTONED),
+        (replace(FORGOTTEN, fence_gen=11), US, Outcome.FENCED),
+        (replace(FORGOTTEN, owner=OTHER), US, Outcome.OWNED),
+        (replace(FORGOTTEN, owner=None, version=None), None, Outcome.PUBLISHED),
+        (replace(FORGOTTEN, owner=None, base_gen=9), None, Outcome.TOMBSTONED),
+        (replace(FORGOTTEN, owner=None, tombstone_seq=5), None, Outcome.TOMBSTONED),
+        # Readers see nothing of it, whatever has not been removed yet.
+        (replace(FORGOTTEN, owner=None, expected_revision=0), None, Outcome.PUBLISHED),
+        (replace(FORGOTTEN, owner=None, expected_revision=3), None, Outcome.CONFLICT),
+        (replace(FORGOTTEN, tombstone="revoked"), US, Outcome.TOMBSTONED),
+        (replace(FORGOTTEN, tombstone="legal_hold"), US, Outcome.TOMBSTONED),
+        (replace(FORGOTTEN, owner=None, tombstone="revoked"), None, Outcome.TOMBSTONED),
+        (replace(FORGOTTEN, owner=None, tombstone="legal_hold"), None, Outcome.TOMBSTONED),
+        (replace(FORGOTTEN, tombstone="corrected", version="v1", base_gen=9), US, Outcome.PUBLISHED),
+        (replace(UNCHANGED, tombstone="revoked"), US, Outcome.TOMBSTONED),
+        (replace(UNCHANGED, tombstone="forgotten"), US, Outcome.TOMBSTONED),
+        (replace(BROKEN, tombstone="forgotten"), US, Outcome.TOMBSTONED),
+        (replace(GRANTS, tombstone="revoked"), US, Outcome.TOMBSTONED),
+        (replace(DELETE, tombstone="revoked"), US, Outcome.DELETED),
+    ],
+)
+def test_only_a_newer_text_takes_the_place_of_a_forgotten_one(
+    candidate: Candidate, connector_id: int | None, outcome: Outcome
+) -> None:
+    assert judge(candidate, connector_id) is outcome
+
+
+@pytest.mark.parametrize(
+    ("reason", "inherited"),
+    [
+        ("revoked", "revoked"),
+        ("forgotten", "forgotten"),
+        ("legal_hold", "legal_hold"),
+        ("corrected", None),
+        (None, None),
+    ],
+)
+def test_a_text_on_a_hidden_one_is_hidden_for_the_same_reason(reason: str | None, inherited: str | None) -> None:
+    assert replace(STAGED, parent_tombstone=reason).inherits == inherited
+
+
 NUMBERS = {("principal", "alice"): 1, ("group", "staff"): 2, ("group", "alice"): 3, ("everyone", ""): 4}
+AT = "2027-01-01T00:00:00+00:00"
 
 
 def wanting(principals: list[str], groups: list[str], *, everyone: bool = False) -> dict[str, object]:
@@ -89,16 +191,43 @@ def wanting(principals: list[str], groups: list[str], *, everyone: bool = False)
 
 
 @pytest.mark.parametrize(
-    ("candidate", "grants"),
+    ("candidate", "change", "permanent", "version"),
     [
-        (STAGED, None),
-        (replace(STAGED, wanted=wanting([], [])), None),
-        (replace(STAGED, wanted=wanting([], []), held=[1]), []),
-        (replace(STAGED, wanted=wanting(["alice"], ["staff", "alice"], everyone=True)), [1, 2, 3, 4]),
-        (replace(STAGED, wanted=wanting(["alice", "alice"], ["staff"]), held=[1, 2]), None),
-        (replace(STAGED, wanted=wanting(["alice"], []), held=[1], is_expiring=True), [1]),
-        (replace(STAGED, wanted=None, held=[1], is_expiring=True), None),
+        (replace(STAGED, wanted=wanting([], [])), "unchanged", set(), 7),
+        (replace(STAGED, wanted=wanting([], []), held=[1]), "set", set(), 8),
+        (replace(STAGED, wanted=wanting(["alice"], ["staff", "alice"], everyone=True)), "set", {1, 2, 3, 4}, 8),
+        (replace(STAGED, wanted=wanting(["alice", "alice"], ["staff"]), held=[1, 2]), "unchanged", {1, 2}, 7),
+        (replace(STAGED, wanted=wanting(["alice"], []), held=[1], ends={"2": AT}), "set", {1}, 8),
     ],
 )
-def test_grants_are_renewed_when_they_differ(candidate: Candidate, grants: list[int] | None) -> None:
-    assert candidate.new_grants(NUMBERS) == grants
+def test_grants_of_a_connector_are_renewed_when_they_differ(
+    candidate: Candidate, change: str, permanent: set[int], version: int
+) -> None:
+    asked = ask(candidate, NUMBERS)
+    assert asked is not None
+    assert (asked.change, asked.granted.permanent, asked.access_version) == (change, permanent, version)
+
+
+def test_a_document_without_grants_asks_for_none() -> None:
+    assert ask(replace(STAGED, held=[1], ends={"2": AT}), NUMBERS) is None
+
+
+def versioned(version: int, **more: object) -> dict[str, object]:
+    return {"principal_ids": ["alice"], "group_ids": [], "everyone": False, "access_version": version, **more}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "outcome"),
+    [
+        (versioned(8), Outcome.PUBLISHED),
+        (versioned(7), Outcome.CONFLICT),
+        (versioned(7, principal_ids=[], group_ids=["staff"], expires_at=AT), Outcome.CONFLICT),
+        (versioned(7, principal_ids=[], group_ids=["staff"]), Outcome.PUBLISHED),
+        (versioned(6, principal_ids=[], group_ids=["staff"]), Outcome.CONFLICT),
+        (versioned(8, principal_ids=[f"p{number}" for number in range(1_025)]), Outcome.DENIED),
+        (versioned(8, group_ids=[f"g{number}" for number in range(33)]), Outcome.DENIED),
+    ],
+)
+def test_grants_of_a_host_win_by_their_version_alone(wanted: dict[str, object], outcome: Outcome) -> None:
+    candidate = replace(HOSTS, held=[2], wanted=wanted)
+    assert judge(candidate, None, ask(candidate, NUMBERS)) is outcome

@@ -1,6 +1,6 @@
 -- lock_scope --
 -- The one lock of a scope.
-SELECT head_gen, live_build, live_gen FROM {schema}.scope WHERE scope_id = %(scope_id)s FOR NO KEY UPDATE;
+SELECT head_gen, live_build, live_gen, pinned FROM {schema}.scope WHERE scope_id = %(scope_id)s FOR NO KEY UPDATE;
 
 -- build_head --
 -- Read in a statement of its own, after the lock: the locking one still shows what it saw before it waited.
@@ -27,7 +27,8 @@ INSERT INTO {schema}.pointer_log (scope_id, build_id, gen, kind, sources)
 SELECT %(scope_id)s, %(build_id)s, %(gen)s, 'fork', count(*) FROM opened;
 
 -- move_pointer --
--- The moment at which readers see the change. A deletion while rolled back leaves the pointer where it was put.
+-- The moment at which readers see the change. A deletion while rolled back leaves the pointer where it was put, and so does
+-- everything while it is pinned.
 WITH b AS (UPDATE {schema}.build SET head_gen = %(gen)s WHERE build_id = %(build_id)s),
 s AS (
   UPDATE {schema}.scope SET head_gen = %(gen)s, live_gen = CASE WHEN %(moves)s THEN %(gen)s ELSE live_gen END
@@ -41,8 +42,11 @@ SELECT source_pk FROM {schema}.source WHERE scope_id = %(scope_id)s AND source_i
 ORDER BY source_pk FOR NO KEY UPDATE;
 
 -- close_deleted --
--- In every build.
-UPDATE {schema}.span SET gen_to = %(gen)s WHERE source_pk = ANY (%(source_pks)s) AND gen_to = 9223372036854775807;
+-- In every build. What one that is being built would show from this generation on was never shown: it goes.
+WITH never AS (
+  DELETE FROM {schema}.span
+  WHERE source_pk = ANY (%(source_pks)s) AND gen_to = 9223372036854775807 AND gen_from >= %(gen)s)
+UPDATE {schema}.span SET gen_to = %(gen)s WHERE source_pk = ANY (%(source_pks)s) AND gen_to = 9223372036854775807 AND gen_from < %(gen)s;
 
 -- fence_sources --
 -- From here on nothing published before can be seen, wherever the pointer stands, and nothing staged before can be

@@ -6,29 +6,10 @@
 SELECT set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true),
        set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true);
 
--- ensure_grantees --
--- Committed by itself, before the scope's lock: a name that nobody is granted harms nobody, and two publishers that
--- make the same name never wait for each other's publication.
-INSERT INTO {schema}.grantee (tenant_id, kind, name)
-SELECT w.tenant_id, w.kind, w.name
-FROM (
-  SELECT DISTINCT sc.tenant_id, x.kind, x.name
-  FROM {schema}.page p
-  JOIN {schema}.build b USING (build_id)
-  JOIN {schema}.scope sc USING (scope_id)
-  JOIN {schema}.page_item i USING (page_id)
-  CROSS JOIN LATERAL (
-    SELECT 'principal' AS kind, jsonb_array_elements_text(i.grants -> 'principal_ids') AS name
-    UNION ALL SELECT 'group', jsonb_array_elements_text(i.grants -> 'group_ids')
-    UNION ALL SELECT 'everyone', '' WHERE (i.grants ->> 'everyone')::boolean) x
-  WHERE p.page_id = %(page_id)s AND p.state <> 'published') w
-WHERE NOT EXISTS (SELECT FROM {schema}.grantee e WHERE e.tenant_id = w.tenant_id AND e.kind = w.kind AND e.name = w.name)
-ORDER BY 1, 2, 3
-ON CONFLICT DO NOTHING;
-
 -- grantees --
--- The numbers of all names that the page grants to.
-SELECT w.kind, w.name, e.grantee_id
+-- All names that the page grants to, with their numbers. NULL: a name without one, which is made before anything is published.
+SELECT w.kind, w.name,
+       (SELECT g.grantee_id FROM {schema}.grantee g WHERE g.tenant_id = w.tenant_id AND g.kind = w.kind AND g.name = w.name) AS number
 FROM (
   SELECT DISTINCT sc.tenant_id, x.kind, x.name
   FROM {schema}.page p
@@ -38,11 +19,10 @@ FROM (
   CROSS JOIN LATERAL (
     SELECT 'principal' AS kind, jsonb_array_elements_text(i.grants -> 'principal_ids') AS name
     UNION ALL SELECT 'group', jsonb_array_elements_text(i.grants -> 'group_ids')
-    UNION ALL SELECT 'everyone', '' WHERE (i.grants ->> 'everyone')::boolean) x
-  WHERE p.page_id = %(page_id)s AND p.state <> 'published') w
-CROSS JOIN LATERAL (
-  SELECT g.grantee_id FROM {schema}.grantee g
-  WHERE g.tenant_id = w.tenant_id AND g.kind = w.kind AND g.name = w.name LIMIT 1) e;
+    UNION ALL SELECT 'everyone', '' WHERE (i.grants ->> 'everyone')::boolean
+    UNION ALL SELECT 'principal', e ->> 'principal_id' FROM jsonb_array_elements(i.grants -> 'expiring') e
+    UNION ALL SELECT 'group', e ->> 'group_id' FROM jsonb_array_elements(i.grants -> 'expiring') e) x
+  WHERE p.page_id = %(page_id)s AND p.state <> 'published' AND x.name IS NOT NULL) w;
 
 -- unfinished --
 -- Staged revisions of the page that lack chunks. Read before the lock: chunks only ever come, and this is the longest read.
@@ -57,49 +37,75 @@ ORDER BY r.rev_id LIMIT 1;
 
 -- lock_scope --
 -- The one lock of a scope. Whoever waited here sees, in the next statement, all that the one before has done.
-SELECT s.head_gen, s.live_build, s.live_gen FROM {schema}.scope s
+SELECT s.head_gen, s.live_build, s.live_gen, s.pinned, coalesce(s.held_until > clock_timestamp(), false) AS is_held
+FROM {schema}.scope s
 WHERE s.scope_id = (SELECT b.scope_id FROM {schema}.page p JOIN {schema}.build b USING (build_id) WHERE p.page_id = %(page_id)s)
 FOR NO KEY UPDATE OF s;
 
 -- page --
--- The page and its lease. The share lock makes a takeover wait until this publication is over.
-SELECT p.build_id, p.connector_id, p.state, p.result, b.scope_id, b.head_gen AS build_head,
-       k.fence, k.owner IS NOT NULL AS is_leased
-FROM {schema}.page p JOIN {schema}.build b USING (build_id) JOIN {schema}.checkpoint k USING (connector_id)
-WHERE p.page_id = %(page_id)s
-FOR SHARE OF k;
+-- The page, and the fence of its connector's lease. The share lock makes a takeover wait until this publication is over.
+SELECT p.build_id, p.connector_id, p.result, b.scope_id, sc.tenant_id, b.head_gen AS build_head,
+       (SELECT k.fence FROM {schema}.checkpoint k WHERE k.connector_id = p.connector_id AND k.owner IS NOT NULL FOR SHARE) AS lease
+FROM {schema}.page p JOIN {schema}.build b USING (build_id) JOIN {schema}.scope sc USING (scope_id)
+WHERE p.page_id = %(page_id)s;
 
 -- candidates --
 -- Each document of the page, with what the store holds of it. `seen` is the revision that a publication would replace:
 -- the open one, or, after a rollback, the one the pointer shows. Closed spans end at or before the scope's head.
-SELECT i.ord, i.kind, i.source_id, i.rev_id, s.source_pk, s.owner, k.name AS owner_name, s.fence_gen, r.base_gen,
-       r.source_seq, v.source_seq AS seen_seq, coalesce(n.state <> 'pending', false) AS is_known,
-       i.kind <> 'upsert' OR i.status IS NOT NULL AS is_read,
-       i.status ->> 'state' AS state, i.status ->> 'reason' AS reason,
-       coalesce((i.status ->> 'unchanged')::boolean, false) AS is_unchanged,
-       i.grants AS wanted, s.grants AS held, coalesce(s.expiring <> '{}', false) AS is_expiring
-FROM {schema}.page p
-JOIN {schema}.build b USING (build_id)
-JOIN {schema}.scope sc USING (scope_id)
+SELECT i.ord, i.kind, i.source_id, i.rev_id, r.version_id, s.source_pk, s.owner, k.name AS owner_name,
+       s.owner IS NULL AND (v.rev_id IS NOT NULL OR EXISTS (
+         SELECT FROM {schema}.span x
+         WHERE x.build_id = p.build_id AND x.source_pk = s.source_pk AND x.gen_to = 9223372036854775807
+           AND x.gen_from > s.fence_gen)) AS is_hosts,
+       s.fence_gen, r.base_gen, r.source_seq, r.n_chunks AS chunks, v.source_seq AS seen_seq,
+       (SELECT d.revision FROM {schema}.document_version d WHERE d.version_id = v.version_id) AS seen_revision,
+       (SELECT x.n_chunks FROM {schema}.revision x WHERE x.rev_id = v.rev_id) AS seen_chunks,
+       coalesce((SELECT d.revision FROM {schema}.document_version d WHERE d.version_id = r.version_id), s.revision + 1) AS number,
+       n.state AS known_state, i.kind <> 'upsert' OR i.status IS NOT NULL AS is_read,
+       i.status ->> 'state' AS state, i.status ->> 'reason' AS reason, i.status ->> 'version' AS version,
+       coalesce((i.status ->> 'unchanged')::boolean, false) AS is_unchanged, i.expected_revision,
+       t.reason AS tombstone, t.gen AS tombstone_gen, t.source_seq AS tombstone_seq, t.source_version AS tombstone_version,
+       CASE WHEN r.is_derived THEN (
+         SELECT o.reason FROM {schema}.lineage l
+         CROSS JOIN LATERAL (
+           SELECT x.reason FROM {schema}.tombstone x
+           WHERE x.scope_id = p.scope_id AND x.id IN (l.parent_id, l.parent_source) AND x.id <> i.source_id
+             AND x.reason <> 'corrected'
+           LIMIT 1) o
+         WHERE l.version_id = r.version_id
+         ORDER BY o.reason = 'forgotten', o.reason = 'revoked' LIMIT 1) END AS parent_tombstone,
+       i.grants AS wanted, s.grants AS held, s.access_version,
+       CASE WHEN s.expiring <> '{}' THEN (
+         SELECT jsonb_object_agg(e.grantee_id, e.expires_at) FROM {schema}.expiring_grant e WHERE e.source_pk = s.source_pk) END AS ends
+FROM (
+  SELECT p.page_id, b.build_id, b.scope_id,
+         CASE WHEN sc.live_gen < b.head_gen AND NOT sc.pinned THEN sc.live_gen ELSE sc.head_gen END AS gen
+  FROM {schema}.page p JOIN {schema}.build b USING (build_id) JOIN {schema}.scope sc USING (scope_id)
+  WHERE p.page_id = %(page_id)s) p
 JOIN {schema}.page_item i USING (page_id)
 LEFT JOIN LATERAL (
-  SELECT * FROM {schema}.source x WHERE x.scope_id = sc.scope_id AND x.source_id = i.source_id LIMIT 1) s ON true
+  SELECT * FROM {schema}.source x WHERE x.scope_id = p.scope_id AND x.source_id = i.source_id LIMIT 1) s ON true
 LEFT JOIN {schema}.connector k ON k.connector_id = s.owner
 LEFT JOIN {schema}.revision r ON r.rev_id = i.rev_id
 LEFT JOIN {schema}.ingestion n ON n.source_pk = s.source_pk
 LEFT JOIN LATERAL (
-  SELECT x.source_seq FROM {schema}.span x
+  SELECT * FROM {schema}.tombstone x WHERE x.scope_id = p.scope_id AND x.id = i.source_id LIMIT 1) t ON true
+LEFT JOIN LATERAL (
+  SELECT x.source_seq, x.rev_id, x.version_id FROM {schema}.span x
   WHERE x.build_id = p.build_id AND x.source_pk = s.source_pk AND x.gen_from > s.fence_gen
-    AND x.gen_from <= CASE WHEN sc.live_gen < b.head_gen THEN sc.live_gen ELSE sc.head_gen END
-    AND x.gen_to > CASE WHEN sc.live_gen < b.head_gen THEN sc.live_gen ELSE sc.head_gen END
+    AND x.gen_from <= p.gen AND x.gen_to > p.gen
   ORDER BY x.source_seq DESC LIMIT 1) v ON true
-WHERE p.page_id = %(page_id)s
 ORDER BY i.ord;
 
 -- lock_sources --
 -- All rows of sources that this page changes, in one order: a sync that counts a reading of several of them locks them
 -- in the same, without the scope's lock. Seen to deadlock without this.
-SELECT FROM {schema}.source WHERE source_pk = ANY (%(source_pks)s) ORDER BY source_pk FOR NO KEY UPDATE;
+SELECT FROM {schema}.source
+WHERE source_pk = ANY (%(source_pks)s::bigint[] || ARRAY(
+  SELECT s.source_pk FROM unnest(%(source_ids)s::text[]) AS u (id)
+  CROSS JOIN LATERAL (
+    SELECT x.source_pk FROM {schema}.source x WHERE x.scope_id = %(scope_id)s AND x.source_id = u.id LIMIT 1) s))
+ORDER BY source_pk FOR NO KEY UPDATE;
 
 -- close_replaced --
 UPDATE {schema}.span SET gen_to = %(gen)s
@@ -112,22 +118,41 @@ FROM {schema}.revision WHERE rev_id = ANY (%(rev_ids)s);
 
 -- number_versions --
 -- Public numbers are given here, under the lock, so that a refused revision leaves no gap.
-UPDATE {schema}.document_version d SET revision = s.revision + 1
-FROM {schema}.revision r, {schema}.source s
-WHERE r.rev_id = ANY (%(rev_ids)s) AND d.version_id = r.version_id AND s.source_pk = d.source_pk AND d.revision IS NULL;
+UPDATE {schema}.document_version d SET revision = w.number
+FROM unnest(%(version_ids)s::bigint[], %(numbers)s::int[]) AS w (version_id, number)
+WHERE d.version_id = w.version_id AND d.revision IS NULL;
 
 -- own_sources --
+-- Without a connector a source is a host's, and has no owner.
 UPDATE {schema}.source s
-SET revision = greatest(s.revision, d.revision), sensitivity = r.sensitivity, owner = coalesce(s.owner, %(connector_id)s)
-FROM {schema}.revision r JOIN {schema}.document_version d USING (version_id)
-WHERE r.rev_id = ANY (%(rev_ids)s) AND s.source_pk = r.source_pk;
+SET revision = greatest(s.revision, w.number), owner = coalesce(s.owner, %(connector_id)s),
+    sensitivity = (SELECT r.sensitivity FROM {schema}.revision r WHERE r.rev_id = w.rev_id)
+FROM unnest(%(published)s::bigint[], %(rev_ids)s::bigint[], %(numbers)s::int[]) AS w (source_pk, rev_id, number)
+WHERE s.source_pk = w.source_pk;
 
--- set_grants --
-UPDATE {schema}.source s SET grants = w.ids::int[], expiring = '{}', access_version = s.access_version + 1
-FROM unnest(%(regranted)s::bigint[], %(grants)s::text[]) AS w (source_pk, ids) WHERE s.source_pk = w.source_pk;
+-- clear_tombstones --
+-- Something newer stands in place of what was forgotten. A fence takes over from the tombstone: without it, a rollback would
+-- show the forgotten text. The grants went with that text, so a connector that brings none now is asked for them again.
+WITH cleared AS (
+  DELETE FROM {schema}.tombstone
+  WHERE scope_id = %(scope_id)s AND id = ANY (%(cleared_ids)s) AND reason = 'forgotten'),
+m AS (UPDATE {schema}.membership SET rule_version = 0 WHERE source_pk = ANY (%(ungranted)s))
+UPDATE {schema}.source SET fence_gen = %(gen)s - 1 WHERE source_pk = ANY (%(cleared)s);
 
--- end_expiring --
-DELETE FROM {schema}.expiring_grant WHERE source_pk = ANY (%(source_pks)s);
+-- note_refused --
+-- A text that was forgotten before anybody could say which version it had: the one that is seen next is taken for it.
+UPDATE {schema}.tombstone t SET source_version = w.version
+FROM unnest(%(refused)s::text[], %(versions)s::text[]) AS w (id, version)
+WHERE t.scope_id = %(scope_id)s AND t.id = w.id AND t.reason = 'forgotten' AND t.source_version IS NULL;
+
+-- note_withheld --
+-- What must not be served keeps what was known of it, if that is more than that it was listed.
+UPDATE {schema}.ingestion n
+SET state = CASE WHEN n.state = 'pending' THEN 'denied' ELSE n.state END,
+    freshness = CASE WHEN n.state IN ('pending', 'denied') THEN 'current' ELSE 'unavailable' END,
+    reason = w.reason, source_version = NULL, updated_at = clock_timestamp()
+FROM unnest(%(withheld)s::bigint[], %(reasons)s::text[]) AS w (source_pk, reason)
+WHERE n.source_pk = w.source_pk;
 
 -- note_status --
 -- How each document was read. `failed` ones keep the count of the text that is still readable, which `kept` of them have;
@@ -157,6 +182,9 @@ SET state = excluded.state, freshness = excluded.freshness, reason = excluded.re
 -- read_again --
 -- Believed unchanged, yet readers do not see it any more: the next pass must not trust the version it recorded.
 UPDATE {schema}.ingestion SET source_version = NULL WHERE source_pk = ANY (%(lost)s);
+
+-- page_result --
+SELECT result FROM {schema}.page WHERE page_id = %(page_id)s AND result IS NOT NULL;
 
 -- note_members --
 -- The rule's version is the one the page was listed under: a rule that came since is still to be applied.

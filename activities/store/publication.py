@@ -1,0 +1,220 @@
+"""The writes of a publication, decided by the judge: a few statements for all documents of a page, sent together."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+import psycopg
+from psycopg.types.json import Jsonb
+
+from activities.contracts import PublishedPage
+from activities.store.access import TOO_WIDE, GrantedSet, NewGrants, write_grants
+from activities.store.item_outcome import describe, owned
+from activities.store.judge import Asked, Candidate, Outcome
+from activities.store.pointer import Pointer, end_sources, fork, move_pointer
+from activities.store.tombstones import drop_grants, write_tombstones
+from headwater.contracts import SyncFailure
+from headwater.contracts.deletion import Reason
+
+MAX_FAILURES: Final = 100
+REGRANTING: Final = (Outcome.PUBLISHED, Outcome.UNCHANGED, Outcome.FAILED, Outcome.GRANTED)
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A document, what becomes of it, and the grants it asks for."""
+
+    candidate: Candidate
+    outcome: Outcome
+    asked: Asked | None
+
+
+@dataclass(frozen=True, slots=True)
+class Inherited:
+    """A document that rests on a hidden one: it is hidden for the same reason, with all `ids` that rest on it."""
+
+    source_id: str
+    reason: Reason
+    ids: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Publication:
+    """One page, under its scope's lock."""
+
+    connection: psycopg.Connection
+    schema: str
+    sql: Mapping[str, bytes]
+    page_id: int
+    connector_id: int | None  # None: a host's
+    pointer: Pointer
+    judged: Sequence[Judged]
+    inherited: Sequence[Inherited] = ()
+
+    def write(self) -> PublishedPage:
+        regranted = self._regranted()
+        written = [each.source_pk for each in regranted] + _pks(self._with(Outcome.PUBLISHED, Outcome.DELETED))
+        if written:
+            hidden = [source_id for each in self.inherited for source_id in each.ids]
+            self._run("lock_sources", scope_id=self.pointer.scope_id, source_pks=written, source_ids=hidden)
+        generation = self._write_spans()
+        write_grants(self.connection, self.schema, regranted)
+        self._hide(generation)
+        self._write_status()
+        if self.connector_id is not None:
+            self._write_withheld()
+            self._write_members()
+        result = self._result(generation)
+        self._run(
+            "note_outcomes",
+            ords=[each.candidate.ord for each in self.judged],
+            outcomes=[each.outcome.value for each in self.judged],
+        )
+        self._run("drop_cuts")
+        self._run("finish_page", result=Jsonb(self._kept(result)))
+        return result
+
+    def _regranted(self) -> list[NewGrants]:
+        """The sources whose grants change, with the new ones."""
+        changed = [
+            NewGrants(each.candidate.source_pk, each.asked.access_version, each.asked.granted)
+            for each in self.judged
+            if each.outcome in REGRANTING and each.asked is not None and each.asked.change == "set"
+            if each.candidate.source_pk is not None
+        ]
+        if self.connector_id is None:
+            return changed
+        # What its origin shares with more than a source may have is withheld: nobody reads it.
+        nobody = GrantedSet(frozenset(), {})
+        return changed + [
+            NewGrants(each.source_pk, (each.access_version or 0) + 1, nobody)
+            for each in self._with(Outcome.DENIED)
+            if each.source_pk is not None and (each.held or each.ends)
+        ]
+
+    def _write_spans(self) -> int:
+        """What readers see changes here. The generation they see afterwards, or will when the pointer is released."""
+        published, deleted = self._with(Outcome.PUBLISHED), self._with(Outcome.DELETED)
+        if not published and not deleted:
+            return self.pointer.live_gen
+        gen = self.pointer.head_gen + 1
+        if published:
+            if self.pointer.is_rolled_back:
+                fork(self.connection, self.schema, self.pointer, gen)
+                gen += 1
+            self._open(published, gen)
+        if deleted:
+            end_sources(self.connection, self.schema, _pks(deleted), gen)
+        move_pointer(self.connection, self.schema, self.pointer, gen, published=len(published), deleted=len(deleted))
+        return gen
+
+    def _open(self, published: Sequence[Candidate], gen: int) -> None:
+        rev_ids, numbers = [each.rev_id for each in published], [each.number for each in published]
+        self._run("close_replaced", gen=gen, build_id=self.pointer.build_id, published=_pks(published))
+        self._run("open_spans", gen=gen, rev_ids=rev_ids)
+        self._run("number_versions", version_ids=[each.version_id for each in published], numbers=numbers)
+        self._run(
+            "own_sources",
+            published=_pks(published),
+            rev_ids=rev_ids,
+            numbers=numbers,
+            connector_id=self.connector_id,
+        )
+        if cleared := [each for each in published if each.clears_tombstone]:
+            self._run(
+                "clear_tombstones",
+                scope_id=self.pointer.scope_id,
+                gen=gen,
+                cleared=_pks(cleared),
+                cleared_ids=[each.source_id for each in cleared],
+                ungranted=_pks([each for each in cleared if each.wanted is None]),
+            )
+
+    def _hide(self, gen: int) -> None:
+        for each in self.inherited:
+            scope_id, ids = self.pointer.scope_id, each.ids
+            write_tombstones(
+                self.connection, self.schema, scope_id, ids, reason=each.reason, gen=gen, root=each.source_id
+            )
+            drop_grants(self.connection, self.schema, scope_id, ids)
+
+    def _write_status(self) -> None:
+        failed = self._with(Outcome.FAILED)
+        if noted := [*self._with(Outcome.PUBLISHED, Outcome.UNCHANGED), *failed]:
+            self._run(
+                "note_status",
+                noted=_ords(noted),
+                source_pks=_pks(noted),
+                failed=_ords(failed),
+                kept=_ords([each for each in failed if each.seen_seq is not None]),
+            )
+        if lost := self._with(Outcome.LOST):
+            self._run("read_again", lost=_pks(lost))
+
+    def _write_withheld(self) -> None:
+        refused = [each for each in self._with(Outcome.TOMBSTONED) if each.kind == "upsert"]
+        if refused:
+            self._run(
+                "note_refused",
+                scope_id=self.pointer.scope_id,
+                refused=[each.source_id for each in refused],
+                versions=[each.version for each in refused],
+            )
+        if withheld := [*refused, *self._with(Outcome.DENIED)]:
+            reasons = [each.tombstone or each.inherits or TOO_WIDE for each in withheld]
+            self._run("note_withheld", withheld=_pks(withheld), reasons=reasons)
+
+    def _write_members(self) -> None:
+        seen = (*REGRANTING, Outcome.DENIED, Outcome.STALE, Outcome.TOMBSTONED)
+        members = [each for each in self.judged if each.outcome in seen]
+        if members:
+            # Where grants were asked for and not applied, the membership does not claim the rule either.
+            applied = (*REGRANTING, Outcome.DENIED)
+            self._run(
+                "note_members",
+                members=_pks([each.candidate for each in members]),
+                has_grants=[each.candidate.wanted is not None and each.outcome in applied for each in members],
+            )
+        absent = [each for each in self._with(Outcome.ABSENT) if each.kind == "delete" and each.source_pk is not None]
+        foreign = [each for each in self._with(Outcome.OWNED) if each.kind == "delete"]
+        if absent or foreign:
+            self._run("drop_members", connector_id=self.connector_id, dropped=_pks([*absent, *foreign]))
+            self._run("drop_pending", absent=_pks(absent))
+
+    def _result(self, generation: int) -> PublishedPage:
+        failures = [
+            SyncFailure(source_id=each.source_id, state=each.state or "failed", reason=each.reason)
+            for each in self._with(Outcome.FAILED)
+        ]
+        foreign = [each for each in self._with(Outcome.OWNED) if each.kind == "upsert"]
+        failures += [SyncFailure(source_id=each.source_id, state="failed", reason=owned(each)) for each in foreign]
+        return PublishedPage(
+            upserted=len(self._with(Outcome.PUBLISHED)),
+            deleted=len(self._with(Outcome.DELETED)),
+            skipped=len(self._with(Outcome.UNCHANGED)),
+            withheld=len(self._with(Outcome.TOMBSTONED, Outcome.DENIED)),
+            failed=len(failures),
+            generation=generation,
+            failures=failures[:MAX_FAILURES],
+        )
+
+    def _kept(self, result: PublishedPage) -> dict[str, Any]:
+        """What a repeat returns; and for a host, what became of each of its documents."""
+        kept = result.model_dump(mode="json")
+        if self.connector_id is not None:
+            return kept
+        return kept | {"items": [asdict(describe(each.candidate, each.outcome, each.asked)) for each in self.judged]}
+
+    def _with(self, *outcomes: Outcome) -> list[Candidate]:
+        return [each.candidate for each in self.judged if each.outcome in outcomes]
+
+    def _run(self, name: str, **parameters: object) -> None:
+        self.connection.execute(self.sql[name], {"page_id": self.page_id, **parameters})
+
+
+def _ords(candidates: Sequence[Candidate]) -> list[int]:
+    return [candidate.ord for candidate in candidates]
+
+
+def _pks(candidates: Sequence[Candidate]) -> list[int]:
+    return [candidate.source_pk for candidate in candidates if candidate.source_pk is not None]
