@@ -16,27 +16,32 @@ class EmbedderSource:
         self._loaded: dict[str, Embedder] = {}
         self._lock = threading.Lock()
 
+    def named(self, spec: str) -> Embedder:
+        """The embedder that ``spec`` names, for a build that is to be made with it."""
+        with self._lock:
+            embedder, _, _ = self._load(spec)
+            return embedder
+
     def of(self, build: LiveBuild) -> Embedder:
         """The build's embedder, or `EmbedderMismatch` if this worker has none that gives the same vectors."""
+        way_out = f"Bring it back, or run `headwater reindex --corpus {build.corpus}` with the embedder that you have."
         with self._lock:
-            embedder, identity, dimensions = self._load(build)
+            try:
+                embedder, identity, dimensions = self._load(build.embedder_spec)
+            except TransientError:
+                raise
+            except HeadwaterError as error:
+                raise EmbedderMismatch(
+                    f"The corpus's own embedder {build.embedder_spec} cannot be loaded: {error} {way_out}"
+                ) from error
         if (identity, dimensions) != (build.embedder_identity, build.dimensions):
             raise EmbedderMismatch(
-                f"The corpus was embedded by {build.embedder_identity}; {build.embedder_spec} is {identity} "
-                "here. Bring that embedder back, or sync the documents into a new corpus."
+                f"The corpus was embedded by {build.embedder_identity}; {build.embedder_spec} is {identity} here. {way_out}"
             )
         return embedder
 
-    def _load(self, build: LiveBuild) -> tuple[Embedder, str, int]:
+    def _load(self, spec: str) -> tuple[Embedder, str, int]:
         """The embedder, its identity and dimensions: asking for those loads what it needs, and may fail."""
-        try:
-            embedder = self._loaded.get(build.embedder_spec) or self._resolve(build.embedder_spec)
-            self._loaded[build.embedder_spec] = embedder
-            return embedder, embedder.identity, embedder.dimensions
-        except TransientError:
-            raise
-        except HeadwaterError as error:
-            raise EmbedderMismatch(
-                f"The corpus's own embedder {build.embedder_spec} cannot be loaded: {error} "
-                "Bring it back, or sync the documents into a new corpus."
-            ) from error
+        embedder = self._loaded.get(spec) or self._resolve(spec)
+        self._loaded[spec] = embedder
+        return embedder, embedder.identity, embedder.dimensions

@@ -36,6 +36,7 @@ class LiveBuild:
     dimensions: int
     max_tokens: int
     chunker: str
+    corpus: str  # tenant/resource/corpus
 
 
 def live_build(store: Store, scope: Scope) -> LiveBuild | None:

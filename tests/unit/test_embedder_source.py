@@ -20,6 +20,7 @@ BUILD = LiveBuild(
     dimensions=8,
     max_tokens=16_384,
     chunker="chars/1 size=1000 overlap=100 tokens=any",
+    corpus="t1/docs/handbook",
 )
 
 
@@ -36,7 +37,7 @@ def test_an_embedder_is_loaded_once() -> None:
 
 
 def test_another_identity_is_refused_with_the_way_out() -> None:
-    with pytest.raises(EmbedderMismatch, match=r"embedded by other; hash:8 is .*new corpus"):
+    with pytest.raises(EmbedderMismatch, match=r"embedded by other; hash:8 is .*reindex --corpus t1/docs/handbook"):
         EmbedderSource().of(replace(BUILD, embedder_identity="other"))
 
 
@@ -47,5 +48,5 @@ def test_a_model_that_is_gone_is_refused_with_the_way_out() -> None:
             raise PermanentError("The folder holds no model.")
 
     for resolve in (lambda _: Gone(8), resolve_embedder):
-        with pytest.raises(EmbedderMismatch, match=r"cannot be loaded: .*new corpus"):
+        with pytest.raises(EmbedderMismatch, match=r"cannot be loaded: .*reindex --corpus t1/docs/handbook"):
             EmbedderSource(resolve).of(replace(BUILD, embedder_spec="onnx:/nowhere"))

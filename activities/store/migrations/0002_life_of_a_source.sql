@@ -79,6 +79,8 @@ ALTER TABLE {schema}.page_item
   ADD version_id        bigint REFERENCES {schema}.document_version ON DELETE CASCADE, -- reindex: the text that is carried over
   ADD expected_revision int;                         -- host: publish only if this is the revision readers see; 0: none
 
+CREATE INDEX page_item_version ON {schema}.page_item (version_id) WHERE version_id IS NOT NULL;
+
 CREATE TABLE {schema}.ingest_item (                  -- what a host said of a document it pushes, beside its page_item
   page_id      bigint NOT NULL,
   ord          int NOT NULL,
@@ -96,6 +98,7 @@ CREATE TABLE {schema}.ingest_item (                  -- what a host said of a do
   FOREIGN KEY (page_id, ord) REFERENCES {schema}.page_item ON DELETE CASCADE
 );
 
+CREATE INDEX ingest_item_content ON {schema}.ingest_item (content_id);
 CREATE INDEX staged_content_at ON {schema}.staged_content (opened_at);
 
 ALTER TABLE {schema}.batch                           -- how a passage that ends its worker inside the embedder is found out

@@ -28,16 +28,19 @@ RETURNING build_id;
 UPDATE {schema}.scope SET live_build = %(build_id)s WHERE scope_id = %(scope_id)s;
 
 -- live_build --
-SELECT s.scope_id, b.build_id, b.slab, p.space_id, p.embedder_spec, p.embedder_identity, p.dimensions, p.max_tokens, p.chunker
+SELECT s.scope_id, b.build_id, b.slab, p.space_id, p.embedder_spec, p.embedder_identity, p.dimensions, p.max_tokens, p.chunker,
+       s.tenant_id || '/' || s.resource_id || '/' || s.corpus_id AS corpus
 FROM {schema}.scope s JOIN {schema}.build b ON b.build_id = s.live_build JOIN {schema}.space p ON p.space_id = b.space_id
 WHERE s.tenant_id = %(tenant_id)s AND s.resource_id = %(resource_id)s AND s.corpus_id = %(corpus_id)s;
 
 -- build_of --
-SELECT b.scope_id, b.build_id, b.slab, p.space_id, p.embedder_spec, p.embedder_identity, p.dimensions, p.max_tokens, p.chunker
-FROM {schema}.build b JOIN {schema}.space p ON p.space_id = b.space_id
+SELECT b.scope_id, b.build_id, b.slab, p.space_id, p.embedder_spec, p.embedder_identity, p.dimensions, p.max_tokens, p.chunker,
+       s.tenant_id || '/' || s.resource_id || '/' || s.corpus_id AS corpus
+FROM {schema}.build b JOIN {schema}.scope s USING (scope_id) JOIN {schema}.space p ON p.space_id = b.space_id
 WHERE b.build_id = %(build_id)s;
 
 -- live_build_of --
-SELECT s.scope_id, b.build_id, b.slab, p.space_id, p.embedder_spec, p.embedder_identity, p.dimensions, p.max_tokens, p.chunker
+SELECT s.scope_id, b.build_id, b.slab, p.space_id, p.embedder_spec, p.embedder_identity, p.dimensions, p.max_tokens, p.chunker,
+       s.tenant_id || '/' || s.resource_id || '/' || s.corpus_id AS corpus
 FROM {schema}.scope s JOIN {schema}.build b ON b.build_id = s.live_build JOIN {schema}.space p ON p.space_id = b.space_id
 WHERE s.scope_id = %(scope_id)s;

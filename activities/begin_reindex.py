@@ -1,0 +1,108 @@
+"""Activity `begin_reindex`: which embedder and chunker, and the build that is to be made with them."""
+
+import re
+from typing import Final
+
+from temporalio import activity
+
+from activities.containment import contained
+from activities.contracts.reindex import BeginReindex, BegunReindex
+from activities.embedder_source import EmbedderSource
+from activities.heartbeat import heartbeating
+from activities.store import Store, builds, slabs
+from activities.store.requests import InvalidInput
+from activities.store.scopes import SpaceSpec
+from headwater.chunking.profile import ChunkingProfile
+from headwater.embedders import Embedder
+from headwater.errors import HeadwaterError, LimitError, TransientError, ValidationError
+
+GRAMMAR: Final = "chars, chars:SIZE or chars:SIZE/OVERLAP (in characters), or the chunker of a corpus as `status` shows it"
+DAY_S: Final = 86_400.0
+
+_SHORT: Final = re.compile(r"chars(?::([0-9]{1,5})(?:/([0-9]{1,4}))?)?\Z")
+
+
+class ReindexBeginner:
+    """``embedder``, ``size`` and ``overlap`` are the worker's own: what a new corpus would get."""
+
+    def __init__(
+        self,
+        store: Store,
+        embedders: EmbedderSource,
+        *,
+        embedder: str,
+        size: int,
+        overlap: int,
+        large_chunks: int,
+        keep_days: float,
+    ) -> None:
+        self._store = store
+        self._embedders = embedders
+        self._embedder = embedder
+        self._sizes = (size, overlap)
+        self._large_chunks = large_chunks
+        self._keep_s = keep_days * DAY_S
+
+    @activity.defn(name="begin_reindex", no_thread_cancel_exception=True)
+    @contained
+    def begin_reindex(self, wanted: BeginReindex) -> BegunReindex:
+        with heartbeating():
+            space = None if wanted.promote else self._space(wanted)
+            begun = builds.begin_build(
+                self._store, wanted.scope, space=space, large_chunks=self._large_chunks, actor=wanted.requested_by
+            )
+            if not begun.is_live:
+                slabs.ensure_slab(self._store, begun.slab)
+        return BegunReindex(
+            tenant_id=wanted.scope.tenant_id,
+            build_id=begun.build_id,
+            slab=begun.slab,
+            is_live=begun.is_live,
+            generation=begun.generation,
+            sources=begun.sources,
+            chunks=begun.chunks,
+            retire_after_s=self._keep_s if wanted.retire_after_s is None else float(wanted.retire_after_s),
+        )
+
+    def _space(self, wanted: BeginReindex) -> SpaceSpec:
+        spec = wanted.embedder or self._embedder
+        sizes = self._sizes if wanted.chunker is None else parse_chunker(wanted.chunker, self._sizes)
+        try:
+            embedder = self._embedders.named(spec)
+            return _space(spec, embedder, sizes)
+        except TransientError:
+            raise
+        except HeadwaterError as error:
+            said = str(error).rstrip(".")
+            raise InvalidInput(f"embedder {spec[:200]} cannot be used by the workers: {said}.") from error
+
+
+def _space(spec: str, embedder: Embedder, sizes: tuple[int, int]) -> SpaceSpec:
+    size, overlap = sizes
+    return SpaceSpec(
+        embedder_spec=spec,
+        embedder_identity=embedder.identity,
+        dimensions=embedder.dimensions,
+        max_tokens=embedder.max_tokens,
+        chunker=ChunkingProfile.for_embedder(embedder, size=size, overlap=overlap).fingerprint,
+    )
+
+
+def parse_chunker(text: str, sizes: tuple[int, int]) -> tuple[int, int]:
+    """Size and overlap that ``text`` asks for; ``sizes`` are those of plain ``chars``.
+
+    The limit in tokens is always the embedder's own, so that of a stored chunker only the sizes count.
+    """
+    try:
+        if known := _SHORT.match(text):
+            size, overlap = known.groups()
+            if size is None:
+                return sizes
+            # Without an overlap the default's proportion: a tenth.
+            profile = ChunkingProfile(int(size), int(size) // 10 if overlap is None else int(overlap))
+        else:
+            profile = ChunkingProfile.from_fingerprint(text)
+    except (ValidationError, LimitError) as error:
+        why = f" ({str(error).rstrip('.')})" if isinstance(error, LimitError) else ""
+        raise InvalidInput(f"chunker: {text[:80]!r} is none{why}: write {GRAMMAR}.") from None
+    return profile.size, profile.overlap
