@@ -4,7 +4,7 @@ Needs the extra ``client``, which brings Temporal's SDK. Workers do the work; th
 """
 
 from collections.abc import AsyncIterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 from uuid import UUID
 
@@ -38,9 +38,10 @@ from headwater.contracts import (
     SyncResult,
     WorkflowInput,
 )
+from headwater.contracts.shared import first_fault
 from headwater.errors import PermanentError, ValidationError
 from headwater.ids import check_schema
-from headwater.models import Authorization, Scope, one_sentence
+from headwater.models import Authorization, Scope
 from headwater.workflow_ids import request_workflow_id, scope_workflow_id, sync_workflow_id
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ class HeadwaterClient:
     """
 
     runs: "WorkflowRuns"
-    dsn: str | None
+    dsn: str | None = field(repr=False)  # it holds a password
     schema: str
     requested_by: str | None
 
@@ -286,7 +287,7 @@ class HeadwaterClient:
         try:
             model.model_validate(wanted)
         except pydantic.ValidationError as error:
-            raise one_sentence(model.__name__, error) from None
+            raise first_fault(error) from None
         return wanted
 
 

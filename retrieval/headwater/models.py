@@ -26,11 +26,10 @@ class Argument(Frozen):
         try:
             super().__init__(**fields)
         except pydantic.ValidationError as error:
-            raise one_sentence(type(self).__name__, error) from None
+            raise _one_sentence(type(self).__name__, error) from None
 
 
-def one_sentence(model: str, error: pydantic.ValidationError) -> HeadwaterError:
-    """What is wrong with a ``model``, as an error of ours: the first fault, by its place."""
+def _one_sentence(model: str, error: pydantic.ValidationError) -> HeadwaterError:
     first = error.errors(include_url=False, include_input=False)[0]  # the value stays out: it may be a secret
     raised = first.get("ctx", {}).get("error")
     if isinstance(raised, HeadwaterError):

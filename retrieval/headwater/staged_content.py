@@ -14,7 +14,7 @@ from uuid import UUID
 import psycopg
 from psycopg import sql
 
-from headwater.db import reason
+from headwater.db import reached, reason
 from headwater.errors import HeadwaterError, LimitError, StoreError, ValidationError
 from headwater.models import Scope
 
@@ -89,6 +89,14 @@ async def stage_content_async(
     async for part in _parts_async(content):
         await call(*staging.append(part))
     return staging.closed(await call(*staging.close()))
+
+
+async def staging_connection(dsn: str) -> psycopg.AsyncConnection:
+    """A connection to hand in content over, or the `StoreError` that says why there is none."""
+    with reached(dsn):
+        return await psycopg.AsyncConnection.connect(
+            dsn, autocommit=True, connect_timeout=10, application_name="headwater-client"
+        )
 
 
 class _Staging:

@@ -16,7 +16,7 @@ GROUPS_MAX: Final = 32
 class ExpiringGrant(BaseModel):
     """One grant that ends by itself."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True)
 
     principal_id: Name | None = None
     group_id: Name | None = None
@@ -35,7 +35,7 @@ class Grants(BaseModel):
     ``everyone`` stands for all principals of the tenant. After ``expires_at`` nobody of the set may read any more.
     """
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True)
 
     principal_ids: tuple[Name, ...] = ()
     group_ids: tuple[Name, ...] = ()

@@ -59,7 +59,7 @@ class IngestSource(BaseModel):
     only over that revision, 0 only a new source. Equal ``content_hash`` (the host's own) means unchanged, unread.
     """
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True)
 
     source_id: Annotated[SourceId, AfterValidator(check_own)]
     text: Annotated[str, Storable] | None = None

@@ -37,7 +37,7 @@ def _of_no_connector(value: str) -> str:
 class Renamed(BaseModel):
     """A pair of ids. Those of connectors follow their origin: a move would be undone by the next sync."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
+    model_config = ConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True, populate_by_name=True)
 
     from_id: Annotated[SourceId, AfterValidator(_not_a_connectors), Field(alias="from")]
     to_id: Annotated[SourceId, AfterValidator(_not_a_connectors), Field(alias="to")]
@@ -57,7 +57,7 @@ Prefix = Annotated[
 class RenamedPrefix(BaseModel):
     """All sources whose id begins with ``from`` go on under ``to`` and the rest of their id."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
+    model_config = ConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True, populate_by_name=True)
 
     from_prefix: Annotated[Prefix, Field(alias="from")]
     to_prefix: Annotated[Prefix, Field(alias="to")]

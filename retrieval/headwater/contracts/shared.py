@@ -5,9 +5,10 @@ import re
 from datetime import datetime
 from typing import Annotated, Any, Final, TypeVar
 
+import pydantic
 from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
 
-from headwater.errors import LimitError, ValidationError
+from headwater.errors import HeadwaterError, LimitError, ScopeError, ValidationError
 from headwater.ids import UNSTORABLE, check_scope_part, check_source_id
 from headwater.models import Authorization, Scope
 
@@ -54,7 +55,7 @@ RequestId = Annotated[str, AfterValidator(lambda value: check_scope_part(value, 
 class WorkflowInput(BaseModel):
     """What every input of a public workflow holds. Unknown fields are ignored."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True)
 
     scope: InScope
     requested_by: Annotated[str, Field(max_length=256)] | None = None  # kept in the audit table
@@ -99,3 +100,13 @@ def is_storable(value: JsonValue) -> bool:
 def json_bytes(value: JsonValue) -> int:
     """How many bytes ``value`` takes as JSON."""
     return len(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass"))
+
+
+def first_fault(error: pydantic.ValidationError) -> HeadwaterError:
+    """What is wrong with an input, as an error of ours: the first fault and its place, without the value."""
+    fault = error.errors(include_url=False, include_input=False)[0]
+    where = ".".join(map(str, fault["loc"]))
+    why = fault["msg"].removeprefix("Value error, ").rstrip(".")
+    raised = fault.get("ctx", {}).get("error")
+    kind = type(raised) if isinstance(raised, LimitError | ScopeError) else ValidationError
+    return kind(f"{where}: {why}." if where else f"{why[:1].upper()}{why[1:]}.")
