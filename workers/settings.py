@@ -2,6 +2,7 @@
 
 import difflib
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
@@ -14,6 +15,7 @@ from headwater.errors import HeadwaterError, ValidationError
 from headwater.ids import check_schema, check_scope_part
 
 PREFIX: Final = "HEADWATER_"
+_KIND: Final = re.compile(r"[A-Za-z0-9._-]{1,64}\Z")
 
 
 class SettingsError(HeadwaterError, ValueError):
@@ -44,6 +46,19 @@ def _service_principals(value: tuple[str, ...]) -> tuple[str, ...]:
         if not colon or not principal:
             raise ValueError(f"{each!r} must be written TENANT:PRINCIPAL")
         _tenants((tenant,))
+    return value
+
+
+def _handlers(value: tuple[str, ...]) -> tuple[str, ...]:
+    known = {"rag"}
+    for each in value:
+        kind, equals, where = each.partition("=")
+        queue, colon, activity = where.partition(":")
+        if not (equals and colon and queue and activity) or not _KIND.match(kind):
+            raise ValueError(f"{each!r} must be written KIND=TASK-QUEUE:ACTIVITY, with a kind of A-Z a-z 0-9 . _ -")
+        if kind in known:
+            raise ValueError(f"{kind} has a handler already: give each kind one")
+        known.add(kind)
     return value
 
 
@@ -94,6 +109,12 @@ class Settings(BaseSettings):
         default=(),
         description="Principals that may delete along lineage and rename without a grant, as tenant:principal, by commas",
     )
+    deletion_handlers: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_listed), AfterValidator(_handlers)] = (
+        Field(
+            default=(),
+            description="Activities of hosts that remove what they derived, as kind=task-queue:activity, separated by commas",
+        )
+    )
     keep_generations: int = Field(
         default=100, ge=0, description="Generations that can be gone back to; older ones are collected"
     )
@@ -137,6 +158,12 @@ class Settings(BaseSettings):
     def granted_services(self) -> list[tuple[str, str]]:
         """The service principals as (tenant, principal)."""
         return [(tenant, name) for tenant, _, name in (each.partition(":") for each in self.service_principals)]
+
+    @property
+    def deletion_layers(self) -> list[tuple[str, str, str]]:
+        """The handlers of hosts as (kind, task queue, activity)."""
+        split = ((kind, *where.partition(":")) for kind, _, where in (h.partition("=") for h in self.deletion_handlers))
+        return [(kind, queue, activity) for kind, queue, _, activity in split]
 
     def is_given(self, field: str) -> bool:
         """Whether the environment set ``field``, rather than its default."""

@@ -10,6 +10,8 @@ from typing import Any, Final
 from temporalio.client import Client
 from temporalio.worker import Worker
 
+from activities.contracts.deletion import Handler
+from activities.delete_sources import SourceDeleter
 from activities.embed_batch import BatchEmbedder
 from activities.embedder_source import EmbedderSource
 from activities.keep_pass import PassKeeper
@@ -18,12 +20,17 @@ from activities.list_page import PageLister
 from activities.parsers import CURRENT
 from activities.parsers.pool import ParserPool
 from activities.prepare_page import PagePreparer
+from activities.propagate_deletion import DeletionPropagator
 from activities.publish_page import PagePublisher
 from activities.read_document import FETCHER, size_limit
+from activities.set_access import AccessKeeper
 from activities.store import Store
 from workers.cores import usable_cores
 from workers.tenant_guard import tenant_guards
 from workflows import queues
+from workflows.delete_sources import DeleteSources
+from workflows.propagate_deletion import PropagateDeletion
+from workflows.set_source_access import SetSourceAccess
 from workflows.sync_corpus import SyncCorpus
 
 ROLES: Final = ("control", "io", "embed", "db")
@@ -47,6 +54,7 @@ class WorkerOptions:
     chunk_overlap: int = 100
     tenants: Collection[str] = ()
     service_principals: Collection[tuple[str, str]] = ()  # (tenant, principal): may act on sources without a grant
+    deletion_handlers: Sequence[Handler] = ()  # of hosts, for what they derived from sources; in this order
     keep_generations: int = 100
     keep_days: float = 7.0
     roles: Collection[str] = ROLES
@@ -91,7 +99,7 @@ def _workers(
             Worker(
                 client,
                 task_queue=queues.CONTROL,
-                workflows=[SyncCorpus],
+                workflows=[SyncCorpus, SetSourceAccess, DeleteSources, PropagateDeletion],
                 sticky_queue_schedule_to_start_timeout=STICKY,
             )
         )
@@ -105,7 +113,15 @@ def _workers(
         workers.append(serve(queues.EMBED, options.cores, [BatchEmbedder(store, embedders).embed_batch]))
     if "db" in options.roles:
         keeper, publisher, requests = PassKeeper(store), PagePublisher(store), RequestKeeper(store)
+        propagator = DeletionPropagator(
+            store, service_principals=options.service_principals, handlers=options.deletion_handlers
+        )
         methods: list[Callable[..., Any]] = [
+            AccessKeeper(store).set_access,
+            SourceDeleter(store).delete_sources,
+            propagator.propagate_deletion,
+            propagator.remove_rag,
+            propagator.note_layer,
             keeper.begin_pass,
             keeper.advance_checkpoint,
             keeper.end_pass,

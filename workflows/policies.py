@@ -59,6 +59,20 @@ POLICIES: Final = {
     "prepare_page": _policy(IO, seconds=900, heartbeat_s=20, first_s=2, longest_s=120),
     "embed_batch": _policy(EMBED, seconds=120, heartbeat_s=10, first_s=1, longest_s=60),
     "publish_page": _policy(DB, seconds=30, heartbeat_s=None, first_s=0.2, longest_s=10),
+    "set_access": _policy(DB, seconds=30, heartbeat_s=None, first_s=0.2, longest_s=10),
+    "delete_sources": _policy(DB, seconds=30, heartbeat_s=None, first_s=0.2, longest_s=10),
+    "propagate_deletion": _policy(DB, seconds=30, heartbeat_s=None, first_s=0.2, longest_s=10),
+    "remove_rag": _policy(DB, seconds=600, heartbeat_s=20, first_s=0.2, longest_s=10),
+    "note_layer": _policy(DB, seconds=15, heartbeat_s=None, first_s=0.2, longest_s=10),
     "advance_checkpoint": _policy(DB, seconds=15, heartbeat_s=None, first_s=0.2, longest_s=10),
     "end_pass": _policy(DB, seconds=15, heartbeat_s=None, first_s=0.2, longest_s=10),
 }
+
+# Of a host's deletion handlers, which have queues of their own: they are tried until they succeed.
+HANDLER_TIMEOUT: Final = timedelta(minutes=10)
+HANDLER_RETRY: Final = RetryPolicy(
+    initial_interval=timedelta(seconds=1),
+    maximum_interval=timedelta(minutes=5),
+    maximum_attempts=0,
+    non_retryable_error_types=PERMANENT,
+)

@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, Final
 
 from psycopg import Connection
@@ -12,7 +11,7 @@ from activities.store.database import Store
 from activities.store.requests import audit, note_step, step_result
 from activities.store.sql import queries
 from headwater.contracts.deletion import Reason
-from headwater.errors import LimitError
+from headwater.errors import LimitError, PermanentError
 from headwater.models import Authorization, Scope
 
 STEP: Final = "propagate"
@@ -25,13 +24,13 @@ BATCH: Final = 64  # ids of one statement
 class Propagation:
     """What was hidden, the root first, then level by level in the order of the ids.
 
-    ``gen`` and ``at`` say when: what was read before is to be removed, what was read later is not.
+    What was read before ``gen`` was taken is to be removed, what was read later is not.
     """
 
     ids: tuple[str, ...]
+    reason: Reason
     tombstoned: int  # new, or changed: a hold is neither
     gen: int
-    at: datetime
 
 
 def propagate(
@@ -58,7 +57,7 @@ def propagate(
         authorize(connection, store.schema, scope, authorization, [source_id], service_principals)
         scope_id = find_scope(connection, store.schema, scope)
         with connection.transaction():
-            gen, at = _take_generation(connection, store.schema, scope_id)
+            gen = _take_generation(connection, store.schema, scope_id)
             known = step_result(connection, store.schema, *key)
             if known is not None:
                 return _known(known)
@@ -71,7 +70,7 @@ def propagate(
             )
             if reason != "corrected":
                 drop_grants(connection, store.schema, scope_id, ids)
-            done = Propagation(tuple(ids), tombstoned, gen, at)
+            done = Propagation(tuple(ids), reason, tombstoned, gen)
             detail = {
                 "source_id": source_id, "reason": reason, "ids": len(ids), "tombstoned": tombstoned,
                 "principal": authorization.principal_id, "as_service": is_service,
@@ -127,6 +126,15 @@ def drop_grants(connection: Connection, schema: str, scope_id: int, ids: Sequenc
     connection.execute(queries(schema, "tombstones")["drop_grants"], {"scope_id": scope_id, "ids": list(ids)})
 
 
+def propagated(store: Store, request_no: int) -> Propagation:
+    """What the request hid."""
+    with store.connection() as connection:
+        noted = step_result(connection, store.schema, request_no, STEP)
+    if noted is None:
+        raise PermanentError(f"Request {request_no} has hidden nothing yet: send it again.")
+    return _known(noted)
+
+
 def held(store: Store, scope: Scope, ids: Sequence[str]) -> set[str]:
     """Those of ``ids`` that are under a legal hold: of them nothing is removed."""
     with store.connection() as connection:
@@ -135,10 +143,10 @@ def held(store: Store, scope: Scope, ids: Sequence[str]) -> set[str]:
         return {row[0] for row in connection.execute(queries(store.schema, "tombstones")["held"], asked)}
 
 
-def _take_generation(connection: Connection, schema: str, scope_id: int) -> tuple[int, datetime]:
+def _take_generation(connection: Connection, schema: str, scope_id: int) -> int:
     row = connection.execute(queries(schema, "tombstones")["take_generation"], {"scope_id": scope_id}).fetchone()
     assert row is not None
-    return row[0], row[1]
+    return int(row[0])
 
 
 def _batches(ids: Sequence[str]) -> list[Sequence[str]]:
@@ -146,8 +154,8 @@ def _batches(ids: Sequence[str]) -> list[Sequence[str]]:
 
 
 def _noted(done: Propagation) -> dict[str, Any]:
-    return {"ids": list(done.ids), "tombstoned": done.tombstoned, "gen": done.gen, "at": done.at.isoformat()}
+    return {"ids": list(done.ids), "reason": done.reason, "tombstoned": done.tombstoned, "gen": done.gen}
 
 
 def _known(noted: dict[str, Any]) -> Propagation:
-    return Propagation(tuple(noted["ids"]), noted["tombstoned"], noted["gen"], datetime.fromisoformat(noted["at"]))
+    return Propagation(tuple(noted["ids"]), noted["reason"], noted["tombstoned"], noted["gen"])

@@ -77,6 +77,7 @@ async def _until(stop: asyncio.Event, services: Services) -> None:
 
 def worker_options(settings: Settings, roles: Collection[str] = ROLES) -> "WorkerOptions":
     """What the settings say about workers."""
+    from activities.contracts.deletion import Handler
     from workers.worker import WorkerOptions
 
     return WorkerOptions(
@@ -86,6 +87,9 @@ def worker_options(settings: Settings, roles: Collection[str] = ROLES) -> "Worke
         chunk_overlap=settings.chunk_overlap,
         tenants=frozenset(settings.tenants),
         service_principals=frozenset(settings.granted_services),
+        deletion_handlers=[
+            Handler(kind=kind, task_queue=queue, activity=name) for kind, queue, name in settings.deletion_layers
+        ],
         keep_generations=settings.keep_generations,
         keep_days=settings.keep_days,
         roles=roles,

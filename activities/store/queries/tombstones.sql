@@ -5,7 +5,7 @@
 -- was read before, and no cause for a fork. The settings hold for the statements after it: each keeps one plan, which may be
 -- made while the tables are still empty and must stay right when they have grown.
 UPDATE {schema}.scope SET head_gen = head_gen + 1 WHERE scope_id = %(scope_id)s
-RETURNING head_gen, clock_timestamp(), set_config('plan_cache_mode', 'force_generic_plan', true),
+RETURNING head_gen, set_config('plan_cache_mode', 'force_generic_plan', true),
           set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
           set_config('enable_mergejoin', 'off', true);
 

@@ -6,6 +6,7 @@ from pydantic import Field, field_validator, model_validator
 
 from headwater.contracts.shared import Authorized, Output, RequestInput, SourceId, check_bytes
 from headwater.errors import ScopeError
+from headwater.models import Scope
 
 SOURCES_MAX: Final = 4_096
 
@@ -58,6 +59,18 @@ def check_tenant(asserted: str, owned: str) -> None:
         raise ScopeError(
             f"authorization is of tenant {asserted}, and the corpus is tenant {owned}'s: ask in its own name"
         )
+
+
+class LayerInput(Output):
+    """What a host's deletion handler is given: an activity that removes its own records of ``ids``, and counts them.
+
+    It may be called more than once with the same. With reason ``legal_hold`` nothing may be removed, only hidden.
+    """
+
+    scope: Scope
+    source_id: str
+    ids: tuple[str, ...]
+    reason: Reason
 
 
 class PropagateDeletionResult(Output):
