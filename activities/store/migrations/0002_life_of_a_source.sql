@@ -80,6 +80,8 @@ ALTER TABLE {schema}.page_item
   ADD expected_revision int;                         -- host: publish only if this is the revision readers see; 0: none
 
 CREATE INDEX page_item_version ON {schema}.page_item (version_id) WHERE version_id IS NOT NULL;
+CREATE INDEX page_item_rev ON {schema}.page_item (rev_id) WHERE rev_id IS NOT NULL;     -- deleting a revision asks for it
+CREATE INDEX page_build ON {schema}.page (build_id);
 
 CREATE TABLE {schema}.ingest_item (                  -- what a host said of a document it pushes, beside its page_item
   page_id      bigint NOT NULL,
