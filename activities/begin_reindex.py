@@ -16,7 +16,9 @@ from headwater.chunking.profile import ChunkingProfile
 from headwater.embedders import Embedder
 from headwater.errors import HeadwaterError, LimitError, TransientError, ValidationError
 
-GRAMMAR: Final = "chars, chars:SIZE or chars:SIZE/OVERLAP (in characters), or the chunker of a corpus as `status` shows it"
+GRAMMAR: Final = (
+    "chars, chars:SIZE or chars:SIZE/OVERLAP (in characters), or the chunker of a corpus as `status` shows it"
+)
 DAY_S: Final = 86_400.0
 
 _SHORT: Final = re.compile(r"chars(?::([0-9]{1,5})(?:/([0-9]{1,4}))?)?\Z")

@@ -119,6 +119,9 @@ class Settings(BaseSettings):
         default=100, ge=0, description="Generations that can be gone back to; older ones are collected"
     )
     keep_days: float = Field(default=7.0, ge=0, description="Days that any generation is kept, however many there are")
+    partition_chunks: int = Field(
+        default=20_000, ge=1, description="Chunks from which a corpus gets a partition with an index of its own"
+    )
     log_format: Literal["console", "json"] = Field(
         default="console", description="Form of the logs on stderr: console or json"
     )

@@ -10,10 +10,12 @@ from typing import Any, Final
 from temporalio.client import Client
 from temporalio.worker import Worker
 
+from activities.begin_reindex import ReindexBeginner
 from activities.contracts.deletion import Handler
 from activities.delete_sources import SourceDeleter
 from activities.embed_batch import BatchEmbedder
 from activities.embedder_source import EmbedderSource
+from activities.keep_build import BuildKeeper
 from activities.keep_pass import PassKeeper
 from activities.keep_request import RequestKeeper
 from activities.list_page import PageLister
@@ -23,13 +25,17 @@ from activities.prepare_page import PagePreparer
 from activities.propagate_deletion import DeletionPropagator
 from activities.publish_page import PagePublisher
 from activities.read_document import FETCHER, size_limit
+from activities.restage_page import PageRestager
 from activities.set_access import AccessKeeper
+from activities.stage_green import GreenStager
 from activities.store import Store
 from workers.cores import usable_cores
 from workers.tenant_guard import tenant_guards
 from workflows import queues
 from workflows.delete_sources import DeleteSources
 from workflows.propagate_deletion import PropagateDeletion
+from workflows.reindex_corpus import ReindexCorpus
+from workflows.retire_build import RetireBuild
 from workflows.set_source_access import SetSourceAccess
 from workflows.sync_corpus import SyncCorpus
 
@@ -57,6 +63,7 @@ class WorkerOptions:
     deletion_handlers: Sequence[Handler] = ()  # of hosts, for what they derived from sources; in this order
     keep_generations: int = 100
     keep_days: float = 7.0
+    partition_chunks: int = 20_000  # from this many on, a build gets a partition of its own
     roles: Collection[str] = ROLES
     cores: int = field(default_factory=usable_cores)
 
@@ -99,7 +106,7 @@ def _workers(
             Worker(
                 client,
                 task_queue=queues.CONTROL,
-                workflows=[SyncCorpus, SetSourceAccess, DeleteSources, PropagateDeletion],
+                workflows=[SyncCorpus, ReindexCorpus, RetireBuild, SetSourceAccess, DeleteSources, PropagateDeletion],
                 sticky_queue_schedule_to_start_timeout=STICKY,
             )
         )
@@ -108,7 +115,22 @@ def _workers(
         tools.callback(pool.close)
         lister = PageLister(store, parsers=parsers)
         preparer = PagePreparer(store, embedders, pool, max_bytes=options.max_document_bytes)
-        workers.append(serve(queues.IO, 8, [lister.list_page, preparer.prepare_page]))
+        beginner = ReindexBeginner(
+            store,
+            embedders,
+            embedder=options.embedder,
+            size=options.chunk_size,
+            overlap=options.chunk_overlap,
+            large_chunks=options.partition_chunks,
+            keep_days=options.keep_days,
+        )
+        reindexing = [
+            beginner.begin_reindex,
+            GreenStager(store, embedders).stage_green,
+            PageRestager(store, embedders).restage_page,
+            BuildKeeper(store).index_slab,
+        ]
+        workers.append(serve(queues.IO, 8, [*reindexing, lister.list_page, preparer.prepare_page]))
     if "embed" in options.roles:
         workers.append(serve(queues.EMBED, options.cores, [BatchEmbedder(store, embedders).embed_batch]))
     if "db" in options.roles:
@@ -116,7 +138,13 @@ def _workers(
         propagator = DeletionPropagator(
             store, service_principals=options.service_principals, handlers=options.deletion_handlers
         )
+        builds = BuildKeeper(store)
         methods: list[Callable[..., Any]] = [
+            builds.list_green,
+            builds.publish_green,
+            builds.flip_build,
+            builds.abort_reindex,
+            builds.retire_build,
             AccessKeeper(store).set_access,
             SourceDeleter(store).delete_sources,
             propagator.propagate_deletion,

@@ -74,9 +74,10 @@ class PublishedGreen(Payload):
 
 
 class FlippedBuild(Payload):
-    """``generation`` None: the build is not level with what readers see."""
+    """``generation`` None: the build is not level with what readers see. ``former`` is the build that they saw before."""
 
     generation: int | None = None
+    former: int | None = None
     sources: int = 0
     chunks: int = 0
     missing: int = 0

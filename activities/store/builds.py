@@ -41,6 +41,7 @@ class Flipped:
     """``generation`` None: readers see what the build does not hold, ``missing`` documents, or the other way round."""
 
     generation: int | None
+    former: int | None = None  # the build that readers saw before
     sources: int = 0
     chunks: int = 0
     missing: int = 0
@@ -151,7 +152,10 @@ def flip_build(store: Store, build_id: int, *, actor: str | None = None) -> Flip
         if level is None or built is None:
             raise BuildConflict(f"Build {build_id} is not there: start the re-index again.")
         if earlier := connection.execute(sql["first_flip"], key).fetchone():
-            return Flipped(generation=earlier[0], sources=built[0], chunks=built[1])
+            former = connection.execute(sql["former"], key).fetchone()
+            return Flipped(
+                generation=earlier[0], former=former[0] if former else None, sources=built[0], chunks=built[1]
+            )
         with connection.transaction():
             scope = connection.execute(sql["lock_scope_of"], key).fetchone()
             assert scope is not None
@@ -173,7 +177,7 @@ def flip_build(store: Store, build_id: int, *, actor: str | None = None) -> Flip
             detail = {"build": build_id, "from": live_build, "generation": gen}
             audit(connection, store.schema, scope_id, actor=actor, action="reindex.flip", detail=detail)
         connection.execute(sql["forget_pages"], key)
-        return Flipped(generation=gen, sources=built[0], chunks=built[1])
+        return Flipped(generation=gen, former=live_build, sources=built[0], chunks=built[1])
 
 
 def _failed(level: _Level) -> str:
@@ -230,7 +234,7 @@ def retire_build(store: Store, build_id: int, *, after_s: float) -> float:
         connection.execute(sql["lock_scope_of"], key)
         connection.execute(sql["retire"], key)
         kept = connection.execute(sql["kept_for"], key).fetchone()
-        return 0.0 if kept is None else float(kept[0])
+        return 0.0 if kept is None else max(float(kept[0]), 0.01)
 
 
 def outgrown(store: Store, *, large_chunks: int, tenants: Collection[str] = ()) -> list[Scope]:

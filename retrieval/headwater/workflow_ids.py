@@ -17,6 +17,7 @@ PREFIXES: Final = {
     "RepointSource": "repoint",
     "RenameSources": "rename",
     "ReindexCorpus": "reindex",
+    "RetireBuild": "retire",
     "SetGeneration": "generation",
     "CollectGarbage": "gc",
 }

@@ -92,5 +92,6 @@ def worker_options(settings: Settings, roles: Collection[str] = ROLES) -> "Worke
         ],
         keep_generations=settings.keep_generations,
         keep_days=settings.keep_days,
+        partition_chunks=settings.partition_chunks,
         roles=roles,
     )

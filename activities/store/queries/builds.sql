@@ -40,6 +40,11 @@ WHERE p.page_id = i.page_id AND p.build_id = %(build_id)s AND p.kind = 'reindex'
 -- The generation at which the build was shown first.
 SELECT gen FROM {schema}.pointer_log WHERE build_id = %(build_id)s AND kind = 'flip' ORDER BY id LIMIT 1;
 
+-- former --
+-- The build of the same scope that readers were moved away from last.
+SELECT o.build_id FROM {schema}.build b JOIN {schema}.build o USING (scope_id)
+WHERE b.build_id = %(build_id)s AND o.build_id <> b.build_id AND o.state = 'retired' ORDER BY o.ended_at DESC LIMIT 1;
+
 -- built --
 -- What a build holds so far.
 SELECT count(*) AS sources,

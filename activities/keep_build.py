@@ -1,0 +1,72 @@
+"""Activities of a re-index that are short transactions: `list_green`, `publish_green`, `flip_build`, `abort_reindex`, `retire_build`.
+
+`index_slab`, which is one long statement, is here because it too only talks to Postgres.
+"""
+
+from temporalio import activity
+
+from activities.containment import contained
+from activities.contracts import Done
+from activities.contracts.reindex import (
+    BuildRef,
+    FlippedBuild,
+    ListedGreen,
+    ListGreen,
+    PublishedGreen,
+    PublishGreen,
+    RetireBuildInput,
+    RetiredBuild,
+)
+from activities.heartbeat import heartbeating
+from activities.store import Store, builds, green, slabs
+from activities.store.scopes import build_of
+
+
+class BuildKeeper:
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    @activity.defn(name="list_green", no_thread_cancel_exception=True)
+    @contained
+    def list_green(self, wanted: ListGreen) -> ListedGreen:
+        with heartbeating():
+            listed = green.list_missing(self._store, wanted.build_id, round_no=wanted.round_no, hold=wanted.hold)
+        return ListedGreen(first_seq=listed.first_seq, last_seq=listed.last_seq, pages=listed.pages)
+
+    @activity.defn(name="publish_green", no_thread_cancel_exception=True)
+    @contained
+    def publish_green(self, wanted: PublishGreen) -> PublishedGreen:
+        carried = green.publish_green(self._store, wanted.page_id, wanted.build_id)
+        return PublishedGreen(sources=carried.sources, chunks=carried.chunks, failed=carried.failed)
+
+    @activity.defn(name="index_slab", no_thread_cancel_exception=True)
+    @contained
+    def index_slab(self, ref: BuildRef) -> Done:
+        build = build_of(self._store, ref.build_id)
+        with heartbeating():
+            slabs.index_slab(self._store, build.slab, dimensions=build.dimensions)
+        return Done()
+
+    @activity.defn(name="flip_build", no_thread_cancel_exception=True)
+    @contained
+    def flip_build(self, ref: BuildRef) -> FlippedBuild:
+        with heartbeating():
+            flipped = builds.flip_build(self._store, ref.build_id, actor=ref.requested_by)
+        return FlippedBuild(
+            generation=flipped.generation,
+            former=flipped.former,
+            sources=flipped.sources,
+            chunks=flipped.chunks,
+            missing=flipped.missing,
+        )
+
+    @activity.defn(name="abort_reindex", no_thread_cancel_exception=True)
+    @contained
+    def abort_reindex(self, ref: BuildRef) -> Done:
+        builds.give_up_build(self._store, ref.build_id, actor=ref.requested_by)
+        return Done()
+
+    @activity.defn(name="retire_build", no_thread_cancel_exception=True)
+    @contained
+    def retire_build(self, retired: RetireBuildInput) -> RetiredBuild:
+        return RetiredBuild(left_s=builds.retire_build(self._store, retired.build_id, after_s=retired.after_s))
