@@ -14,6 +14,7 @@ from temporalio import activity
 from temporalio.exceptions import ApplicationError, ApplicationErrorCategory, CancelledError
 
 from activities.store import DuplicateRow
+from activities.store.publish import PublishingHeld
 from headwater.errors import HeadwaterError, TransientError
 
 log = structlog.get_logger()
@@ -25,6 +26,7 @@ R = TypeVar("R")
 SENTENCE_MAX: Final = 1_000
 # A fault nobody foresaw may be a passing one. After this many tries it is taken for a defect, and said.
 UNEXPECTED_ATTEMPTS: Final = 5
+AT_ONCE: Final = timedelta(milliseconds=100)  # for what is over before a first ordinary retry
 
 
 class HandedOver(TransientError):
@@ -63,8 +65,8 @@ def _fit(error: Exception) -> Exception:
     """``error`` as a history may hold it."""
     if isinstance(error, ApplicationError | CancelledError):
         return error
-    if isinstance(error, HandedOver):
-        return _retried(error, str(error), after=timedelta(milliseconds=100))
+    if isinstance(error, HandedOver | PublishingHeld):
+        return _retried(error, str(error), after=AT_ONCE)
     if isinstance(error, TransientError):
         return _retried(error, str(error))
     if isinstance(error, DuplicateRow):

@@ -123,7 +123,9 @@ class PageLister:
             return
         what = plan(change, held, full=full, rule_version=rule_version, parsers=self._parsers)
         if held is not None and what is not Plan.READ:
-            if is_failed(held):
+            if held.is_withheld_at(change.version):
+                pass  # neither unchanged nor failed, and told of when it was withheld
+            elif is_failed(held):
                 draft.known_failed += 1
             else:
                 draft.skipped += 1

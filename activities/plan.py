@@ -2,7 +2,7 @@
 
 A document is left alone only if its version, the parser and the space are the ones it was read with, and if readers
 see it at the live pointer: hash and version alone would keep a document invisible for ever after the pointer moved, or
-in the wrong space after the embedder changed.
+in the wrong space after the embedder changed. One that must not be served is left alone too: reading it would be in vain.
 """
 
 from enum import StrEnum
@@ -24,6 +24,8 @@ def is_failed(held: Known) -> bool:
 
 def plan(change: Change, held: Known | None, *, full: bool, rule_version: int, parsers: frozenset[str]) -> Plan:
     """What must happen for the corpus to match ``change``. ``held`` is ``None`` for a source not held yet."""
+    if held is not None and held.is_withheld_at(change.version):
+        return Plan.NOTHING
     if full or held is None or not _was_read(change, held, parsers):
         return Plan.READ
     if rule_version > held.rule_version:

@@ -25,6 +25,14 @@ class Known:
     parser: str | None
     rule_version: int
     content_hash: bytes | None
+    tombstone: str | None = None  # reason for which it must not be served
+    tombstone_version: str | None = None  # connector's version of what was forgotten
+
+    def is_withheld_at(self, version: str | None) -> bool:
+        """Whether a text of that version would not be published: what was forgotten comes back in a newer one alone."""
+        if self.tombstone == "forgotten":
+            return version is not None and version == self.tombstone_version
+        return self.tombstone is not None
 
 
 @dataclass(frozen=True, slots=True)

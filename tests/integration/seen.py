@@ -34,6 +34,12 @@ def seen(store: Store, corpus: Corpus, principal: str | None = None) -> dict[str
     return texts
 
 
+def hidden(store: Store, corpus: Corpus) -> set[str]:
+    """The sources that a tombstone of their own, or of what the text shown rests on, takes out of sight."""
+    with store.connection() as connection:
+        return {row[0] for row in connection.execute(of_schema(store, _HIDDEN), {"scope_id": corpus.build.scope_id})}
+
+
 def overlaps(store: Store) -> int:
     """Pairs of spans that show two revisions of one source at one generation."""
     with store.connection() as connection:
@@ -76,4 +82,15 @@ _OVERLAPS: LiteralString = """
     SELECT count(*) FROM {schema}.span a
     JOIN {schema}.span b ON b.build_id = a.build_id AND b.source_pk = a.source_pk
      AND (a.rev_id, a.gen_from) < (b.rev_id, b.gen_from) AND a.gen_from < b.gen_to AND b.gen_from < a.gen_to
+"""
+_HIDDEN: LiteralString = """
+    SELECT t.id FROM {schema}.tombstone t WHERE t.scope_id = %(scope_id)s AND t.reason <> 'corrected'
+    UNION
+    SELECT s.source_id
+    FROM {schema}.scope p
+    JOIN {schema}.span x ON x.build_id = p.live_build AND x.gen_from <= p.live_gen AND x.gen_to > p.live_gen
+    JOIN {schema}.source s ON s.source_pk = x.source_pk
+    JOIN {schema}.lineage l ON l.version_id = x.version_id
+    JOIN {schema}.tombstone t ON t.scope_id = p.scope_id AND t.id IN (l.parent_id, l.parent_source)
+    WHERE p.scope_id = %(scope_id)s
 """

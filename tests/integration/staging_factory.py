@@ -14,6 +14,7 @@ from psycopg.types.json import Jsonb
 from activities.contracts import PublishedPage
 from activities.store import Store
 from activities.store.connectors import ConnectorRow, ensure_connector
+from activities.store.generations import set_generation
 from activities.store.item_outcome import ItemOutcome, page_outcomes
 from activities.store.lease import begin_pass
 from activities.store.publish import publish_page
@@ -111,6 +112,11 @@ def make_corpus(
 def publish(store: Store, corpus: Corpus, *lines: Document | Noted) -> PublishedPage:
     """The lines, staged as one page and published."""
     return publish_page(store, stage(store, corpus, *lines), fence=corpus.fence)
+
+
+def roll_back(store: Store, corpus: Corpus, generation: int) -> None:
+    """Readers see what they saw at `generation`."""
+    set_generation(store, corpus.scope, generation)
 
 
 def push(store: Store, corpus: Corpus, *lines: Document | Noted) -> list[ItemOutcome]:

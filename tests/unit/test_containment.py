@@ -1,6 +1,7 @@
 """What an activity's failure may say: our own sentences, and of all others nothing but their kind."""
 
 import dataclasses
+from datetime import timedelta
 
 import psycopg
 import pytest
@@ -8,8 +9,9 @@ from temporalio import activity
 from temporalio.exceptions import ApplicationError
 from temporalio.testing import ActivityEnvironment
 
-from activities.containment import SENTENCE_MAX, UNEXPECTED_ATTEMPTS, contained
+from activities.containment import SENTENCE_MAX, UNEXPECTED_ATTEMPTS, HandedOver, contained
 from activities.store import StoreUnavailable
+from activities.store.publish import PublishingHeld
 from headwater.connectors import SourceUnavailable
 from headwater.errors import TransientError
 from workflows.policies import PERMANENT
@@ -47,6 +49,13 @@ def test_an_outage_is_retried() -> None:
         error = failure(outage)
         assert error.type not in PERMANENT
         assert not error.non_retryable
+
+
+def test_what_is_over_in_a_moment_is_retried_at_once() -> None:
+    for passing in (HandedOver("The worker is stopping."), PublishingHeld("A re-index is about to end.")):
+        error = failure(passing)
+        assert error.type not in PERMANENT
+        assert error.next_retry_delay == timedelta(milliseconds=100)
 
 
 @pytest.mark.parametrize("error", [ValueError(SECRET), KeyError(SECRET), psycopg.errors.CheckViolation(SECRET)])

@@ -52,3 +52,20 @@ def test_a_listed_document(case: str, seen: Change, held: Known | None, expected
 def test_full_reads_whatever_was_recorded() -> None:
     for held in (HELD, replace(HELD, state="failed"), replace(HELD, rule_version=2), None):
         assert plan(SEEN, held, full=True, rule_version=3, parsers=PARSERS) is Plan.READ
+
+
+@pytest.mark.parametrize(
+    ("held", "left_alone"),
+    [
+        (replace(HELD, tombstone="revoked"), True),
+        (replace(HELD, tombstone="legal_hold"), True),
+        (replace(HELD, tombstone="forgotten", tombstone_version="v1"), True),
+        (replace(HELD, tombstone="forgotten", tombstone_version="v0"), False),
+        (replace(HELD, tombstone="forgotten", tombstone_version=None), False),
+    ],
+)
+def test_what_must_not_be_served_is_not_read_either(held: Known, left_alone: bool) -> None:
+    unread = replace(held, state=None, source_version=None)
+    for full in (True, False):
+        what = plan(SEEN, unread, full=full, rule_version=9, parsers=PARSERS)
+        assert what is (Plan.NOTHING if left_alone else Plan.READ)

@@ -13,11 +13,12 @@ SELECT c.fence, c.owner, coalesce(p.cursor_out, c.cursor) AS cursor, coalesce(p.
  WHERE c.connector_id = %(connector_id)s AND c.pass_no = %(pass_no)s;
 
 -- known_sources --
--- What is held for each listed id: how it was last read, and whether readers see it at the live pointer.
+-- What is held for each listed id: how it was last read, whether readers see it at the live pointer (while that is pinned: whether
+-- the build shows it), and whether it must not be served.
 -- LATERAL with LIMIT 1, and OFFSET 0: a plan that was kept from when the tables were small would otherwise read every source
 -- of the scope, every membership of the connector and every span of the build, for each hundred of documents.
 SELECT s.source_id, s.source_pk, i.state, i.source_version, i.raw_sha256, i.parser,
-       m.rule_version, v.content_hash
+       m.rule_version, v.content_hash, t.reason AS tombstone, t.source_version AS tombstone_version
   FROM unnest(%(source_ids)s::text[]) AS u (id)
  CROSS JOIN LATERAL (SELECT * FROM {schema}.source WHERE scope_id = %(scope_id)s AND source_id = u.id LIMIT 1) s
  CROSS JOIN LATERAL (
@@ -26,10 +27,13 @@ SELECT s.source_id, s.source_pk, i.state, i.source_version, i.raw_sha256, i.pars
   LEFT JOIN LATERAL (
     SELECT d.content_hash
       FROM (SELECT * FROM {schema}.span WHERE source_pk = s.source_pk OFFSET 0) sp
-      JOIN {schema}.scope sc ON sc.scope_id = %(scope_id)s AND sp.build_id = sc.live_build
-       AND sp.gen_from <= sc.live_gen AND sp.gen_to > sc.live_gen AND sp.gen_from > s.fence_gen
+      JOIN (SELECT live_build, CASE WHEN pinned THEN head_gen ELSE live_gen END AS gen
+              FROM {schema}.scope WHERE scope_id = %(scope_id)s) sc
+        ON sp.build_id = sc.live_build AND sp.gen_from <= sc.gen AND sp.gen_to > sc.gen AND sp.gen_from > s.fence_gen
       JOIN {schema}.document_version d ON d.version_id = sp.version_id
-     LIMIT 1) v ON true;
+     LIMIT 1) v ON true
+  LEFT JOIN LATERAL (
+    SELECT * FROM {schema}.tombstone WHERE scope_id = %(scope_id)s AND id = s.source_id AND reason <> 'corrected' LIMIT 1) t ON true;
 
 -- mark_seen --
 UPDATE {schema}.membership SET pass_no = %(pass_no)s
