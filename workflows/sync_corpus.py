@@ -232,6 +232,12 @@ class SyncCorpus:
         counts.phase = "publishing"
         page = PageRef(in_pass=in_pass, page_id=listed.page_id)
         published = await act("publish_page", page, PublishedPage)
+        while published.is_stale_build:
+            # A re-index was flipped to since the page was staged: its documents belong into the build that readers see now.
+            prepared = await act("restage_page", page, PreparedPage)
+            await self._embed(in_pass, listed, prepared.batches)
+            counts.phase = "publishing"
+            published = await act("publish_page", page, PublishedPage)
         await act("advance_checkpoint", page, AdvancedCheckpoint)
         counts.pages += 1
         counts.upserted += published.upserted
