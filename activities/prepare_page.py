@@ -5,7 +5,7 @@ nobody knows which it was: none is blamed, and each is then tried alone.
 """
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from datetime import timedelta
 from typing import Final
@@ -13,16 +13,13 @@ from typing import Final
 import structlog
 from temporalio import activity
 
-from activities.connectors import make_connector
 from activities.containment import HandedOver, check_running, contained
 from activities.contracts import PageRef, PreparedPage
 from activities.embedder_source import EmbedderSource
 from activities.heartbeat import heartbeating
-from activities.read_document import FETCHER, Parser, Reading, read_document
-from activities.store import Store, StoreUnavailable, lease, listing, staging
-from activities.store.connectors import ConnectorRow, connector_by_id
-from activities.store.listing import Known
-from activities.store.publish import PageConflict
+from activities.origins import Origin, origin_of
+from activities.read_document import FETCHER, Parser, Reading
+from activities.store import Store, StoreUnavailable, staging
 from activities.store.scopes import build_of
 from activities.store.staging import NotedItem, OpenItem, Page, StagedDocument, Started
 from headwater.chunking.profile import ChunkingProfile
@@ -76,53 +73,30 @@ class PagePreparer:
             max_bytes=self._max_bytes,
             full=full,
         )
-        if page.connector_id is None:
-            raise PageConflict(f"Page {page.page_id} is no connector's: it is not read from one.")
-        row = connector_by_id(self._store, page.connector_id)
-        known = listing.known_sources(
-            self._store,
-            connector_id=page.connector_id,
-            scope_id=page.scope_id,
-            source_ids=[item.source_id for item in items],
-        )
+        origin = origin_of(self._store, page, items)
         with ThreadPoolExecutor(IN_FLIGHT, thread_name_prefix="read") as pool:
             until = time.monotonic() + ATTEMPT_S
             for group in _groups(items):
                 check_running()
                 if time.monotonic() > until:
                     raise HandedOver("The page takes long; the next attempt goes on.")
-                lease.renew(self._store, page.connector_id, fence=page.fence)
-                self._read_group(page, group, row, known, reading, pool)
+                origin.renew()
+                self._read_group(page, group, origin, reading, pool)
 
     def _read_group(
-        self,
-        page: Page,
-        group: Sequence[OpenItem],
-        row: ConnectorRow,
-        known: dict[str, Known],
-        reading: Reading,
-        pool: ThreadPoolExecutor,
+        self, page: Page, group: Sequence[OpenItem], origin: Origin, reading: Reading, pool: ThreadPoolExecutor
     ) -> None:
         given_up = [_given_up(item) for item in group if item.attempts >= ATTEMPTS]
         tried = [item for item in group if item.attempts < ATTEMPTS]
-        started = staging.start_items(self._store, page, [item.ord for item in tried])
-        futures = {
-            pool.submit(
-                read_document,
-                item,
-                make_connector(row.kind, row.config, name=row.name),
-                known.get(item.source_id),
-                reading,
-            ): item
-            for item in tried
-        }
+        started = origin.start([item.ord for item in tried])
+        futures = {pool.submit(origin.read, item, reading): item for item in tried}
         wait(futures)
         self._land(page, started, futures, given_up)
 
     def _land(
         self,
         page: Page,
-        started: dict[int, Started],
+        started: Mapping[int, Started],
         futures: dict[Future[StagedDocument | NotedItem], OpenItem],
         noted: list[NotedItem],
     ) -> None:

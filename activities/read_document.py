@@ -11,20 +11,20 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any, Final, Protocol
 
-from activities.parsers import ParsedDocument, ParseFailure, detect, parser_version
+from activities.parsers import CURRENT, ParsedDocument, ParseFailure, detect, parser_version
 from activities.store.listing import Known
 from activities.store.staging import NotedItem, OpenItem, StagedDocument
 from headwater.chunking.profile import ChunkingProfile, TokenEnds
 from headwater.connectors import (
     Change,
     ChangeKind,
-    Connector,
     DocumentGone,
     DocumentRefused,
     DocumentTooLarge,
     FetchedDocument,
 )
 from headwater.errors import LimitError
+from headwater.sensitivity import INTERNAL, sensitivity_level
 
 MAX_CHARS: Final = 8_388_608
 # What a document that was never parsed counts as read by: raised when the reason may no longer hold.
@@ -55,8 +55,14 @@ class Reading:
     full: bool  # parse also what has the same bytes as last time
 
 
+class Fetcher(Protocol):
+    """The part of a connector that reading needs."""
+
+    def fetch(self, change: Change, *, max_bytes: int) -> FetchedDocument: ...
+
+
 def read_document(
-    item: OpenItem, connector: Connector, held: Known | None, reading: Reading
+    item: OpenItem, connector: Fetcher, held: Known | None, reading: Reading
 ) -> StagedDocument | NotedItem:
     """What the page stages or notes for one document. Raises only what is not its fault: `TransientError`, `SourceUnavailable`."""
     change = Change(
@@ -91,10 +97,12 @@ def _read(
     parsed = reading.parser.parse(fetched.name, fetched.data, fetched.media_type, MAX_CHARS)
     if isinstance(parsed, ParseFailure):
         return NotedItem(ord=item.ord, status={**read, "state": parsed.state, "reason": parsed.reason, "chunks": 0})
-    title = parsed.title or _one_line(PurePosixPath(fetched.name).name) or None
-    metadata = dict(fetched.metadata)
-    content_hash = hash_content(title, metadata, parsed.text)
-    if held is not None and held.content_hash == content_hash:
+    title = fetched.title or parsed.title or _one_line(PurePosixPath(fetched.name).name) or None
+    metadata, label = dict(fetched.metadata), sensitivity_level(fetched.sensitivity)
+    content_hash = hash_content(
+        title, metadata, parsed.text, uri=fetched.uri, sensitivity=label, lineage=fetched.lineage
+    )
+    if held is not None and held.content_hash == content_hash and not _is_cut_otherwise(held.parser, parser):
         state = parsed.state if parsed.text.strip() else "empty"
         return NotedItem(ord=item.ord, status={**read, "unchanged": True, "state": state, "reason": parsed.reason})
     try:
@@ -113,8 +121,10 @@ def _read(
         ord=item.ord,
         content_hash=content_hash,
         title=title,
-        uri=None,
+        uri=fetched.uri,
         metadata=metadata,
+        sensitivity=label,
+        lineage=fetched.lineage,
         locators=[{"page": number, "start": start} for number, start in enumerate(parsed.page_starts, start=1)],
         is_markdown=parsed.is_markdown,
         headings=None
@@ -129,6 +139,12 @@ def _read(
     )
 
 
+def _is_cut_otherwise(before: str | None, now: str) -> bool:
+    """The same text was of another format, as when it is Markdown now: its passages are others."""
+    kinds = {each.partition("/")[0] for each in (before, now) if each in CURRENT}
+    return len(kinds) == 2
+
+
 def _failed(item: OpenItem, state: str, reason: str, *, parser: str) -> NotedItem:
     status = {"state": state, "reason": reason, "chunks": 0, "bytes": 0, "version": item.version, "parser": parser}
     return NotedItem(ord=item.ord, status=status)
@@ -139,9 +155,19 @@ def _one_line(name: str) -> str:
     return " ".join("".join(char if char.isprintable() else " " for char in name).split())
 
 
-def hash_content(title: str | None, metadata: Mapping[str, Any], text: str) -> bytes:
-    """SHA-256 of all that a reader could see of a document."""
-    whole: Sequence[Any] = [title, sorted(metadata.items()), text]
+def hash_content(
+    title: str | None,
+    metadata: Mapping[str, Any],
+    text: str,
+    *,
+    uri: str | None = None,
+    sensitivity: int = INTERNAL,
+    lineage: Sequence[str] = (),
+) -> bytes:
+    """SHA-256 of all that a reader could see of a document, and of what decides whether he may."""
+    whole: list[Any] = [title, sorted(metadata.items()), text]
+    if uri is not None or lineage or sensitivity != INTERNAL:  # what has none of these is hashed as it always was
+        whole += [uri, sensitivity, list(lineage)]
     return hashlib.sha256(json.dumps(whole, ensure_ascii=False).encode("utf-8", "surrogatepass")).digest()
 
 

@@ -13,6 +13,7 @@ from psycopg.types.json import Jsonb
 from activities.store import Store
 from activities.store.lease import stale_fence
 from activities.store.sql import queries
+from headwater.sensitivity import INTERNAL
 
 BATCH_CHUNKS: Final = 128
 # Each batch is some events of a history that may hold 51,200: a page of giants has larger batches, not more of them.
@@ -71,6 +72,8 @@ class StagedDocument:
     sha256: list[bytes]
     cut_metadata: list[Mapping[str, Any]]
     status: Mapping[str, Any]
+    sensitivity: int = INTERNAL
+    lineage: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +153,8 @@ def land_items(
                     "title": document.title,
                     "uri": document.uri,
                     "metadata": Jsonb(document.metadata),
+                    "sensitivity": document.sensitivity,
+                    "lineage": list(document.lineage),
                     "locators": Jsonb(document.locators),
                     "is_markdown": document.is_markdown,
                     "headings": None if document.headings is None else Jsonb(document.headings),

@@ -7,7 +7,7 @@ A connector knows nothing of Postgres or Temporal. It is built inside an activit
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Protocol
+from typing import Any, Protocol
 
 from headwater.errors import PermanentError, TransientError
 
@@ -66,14 +66,19 @@ class FetchedDocument:
     """The bytes of one document, with the version they had when they were read.
 
     ``version`` is ``None`` if the document may still change without its version changing (a file written within the
-    last moments): the next pass then reads it again and compares hashes.
+    last moments): the next pass then reads it again and compares hashes. ``title`` and ``uri`` are what citations show; without
+    a title the document's own is taken, or its name. ``sensitivity`` is a label, ``lineage`` the ids it was derived from.
     """
 
     data: bytes
     version: str | None
     name: str
     media_type: str | None = None
-    metadata: dict[str, str] = field(default_factory=dict)
+    metadata: dict[str, Any] = field(default_factory=dict)
+    title: str | None = None
+    uri: str | None = None
+    sensitivity: str | None = None
+    lineage: tuple[str, ...] = ()
 
 
 class Connector(Protocol):

@@ -48,14 +48,18 @@ UPDATE {schema}.page_item SET attempts = greatest(attempts - 1, 0)
 WITH mine AS (
   SELECT ord FROM {schema}.page_item WHERE page_id = %(page_id)s AND ord = %(ord)s AND status IS NULL FOR UPDATE),
 v AS (
-  INSERT INTO {schema}.document_version (scope_id, source_pk, content_hash, source_seq, title, uri, metadata, locators, is_markdown,
-                                         headings, text)
-  SELECT %(scope_id)s, %(source_pk)s, %(content_hash)s, %(source_seq)s, %(title)s, %(uri)s, %(metadata)s, %(locators)s, %(is_markdown)s,
-         %(headings)s, %(text)s FROM mine
+  INSERT INTO {schema}.document_version (scope_id, source_pk, content_hash, source_seq, sensitivity, title, uri, metadata, locators,
+                                         is_markdown, headings, text)
+  SELECT %(scope_id)s, %(source_pk)s, %(content_hash)s, %(source_seq)s, %(sensitivity)s, %(title)s, %(uri)s, %(metadata)s, %(locators)s,
+         %(is_markdown)s, %(headings)s, %(text)s FROM mine
   RETURNING version_id, sensitivity),
+l AS (
+  INSERT INTO {schema}.lineage (scope_id, version_id, ord, parent_id)
+  SELECT %(scope_id)s, v.version_id, u.ord, u.parent_id FROM v, unnest(%(lineage)s::text[]) WITH ORDINALITY AS u (parent_id, ord)),
 r AS (
-  INSERT INTO {schema}.revision (scope_id, build_id, source_pk, version_id, source_seq, sensitivity, base_gen, n_chunks)
-  SELECT %(scope_id)s, %(build_id)s, %(source_pk)s, version_id, %(source_seq)s, sensitivity, %(base_gen)s, %(n_chunks)s FROM v
+  INSERT INTO {schema}.revision (scope_id, build_id, source_pk, version_id, source_seq, sensitivity, is_derived, base_gen, n_chunks)
+  SELECT %(scope_id)s, %(build_id)s, %(source_pk)s, version_id, %(source_seq)s, sensitivity, cardinality(%(lineage)s::text[]) > 0,
+         %(base_gen)s, %(n_chunks)s FROM v
   RETURNING rev_id),
 c AS (
   INSERT INTO {schema}.cut (rev_id, starts, ends, sha256, metadata)

@@ -1,0 +1,136 @@
+"""Where the documents of a page are: with a connector, or in what a host handed in. Reading them is the same."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Protocol
+
+from activities.connectors import make_connector
+from activities.parsers import CURRENT
+from activities.read_document import Reading, read_document
+from activities.store import Store, ingest, lease, listing, staging
+from activities.store.connectors import connector_by_id
+from activities.store.ingest import Described
+from activities.store.listing import Known
+from activities.store.staging import NotedItem, OpenItem, Page, StagedDocument, Started
+from headwater.connectors import Change, DocumentRefused, DocumentTooLarge, FetchedDocument
+from headwater.sensitivity import SENSITIVITIES
+from headwater.states import HEALTHY
+
+
+class Origin(Protocol):
+    """Of one page, for one attempt at preparing it."""
+
+    def renew(self) -> None:
+        """Nobody else prepares the page meanwhile, or an error."""
+        ...
+
+    def start(self, ords: Sequence[int]) -> Mapping[int, Started]:
+        """Marks documents as being read, before they are."""
+        ...
+
+    def read(self, item: OpenItem, reading: Reading) -> StagedDocument | NotedItem:
+        """One document. Called by several threads at once; raises only what is not the document's fault."""
+        ...
+
+
+def origin_of(store: Store, page: Page, items: Sequence[OpenItem]) -> Origin:
+    """Where ``items`` of ``page`` are read from."""
+    source_ids = [item.source_id for item in items]
+    if page.connector_id is None:
+        return _Pushed(store, page, source_ids)
+    return _Listed(store, page, page.connector_id, source_ids)
+
+
+class _Listed:
+    """A connector's page: each document is fetched by a connector of its own, since they are used by one thread."""
+
+    def __init__(self, store: Store, page: Page, connector_id: int, source_ids: Sequence[str]) -> None:
+        self._store = store
+        self._page = page
+        self._connector_id = connector_id
+        self._row = connector_by_id(store, connector_id)
+        self._known = listing.known_sources(
+            store, connector_id=connector_id, scope_id=page.scope_id, source_ids=source_ids
+        )
+
+    def renew(self) -> None:
+        lease.renew(self._store, self._connector_id, fence=self._page.fence)
+
+    def start(self, ords: Sequence[int]) -> Mapping[int, Started]:
+        return staging.start_items(self._store, self._page, ords)
+
+    def read(self, item: OpenItem, reading: Reading) -> StagedDocument | NotedItem:
+        connector = make_connector(self._row.kind, self._row.config, name=self._row.name)
+        return read_document(item, connector, self._known.get(item.source_id), reading)
+
+
+class _Pushed:
+    """A host's page: what it handed in, with what it said of it."""
+
+    def __init__(self, store: Store, page: Page, source_ids: Sequence[str]) -> None:
+        self._store = store
+        self._page = page
+        self._described = ingest.described(store, page.page_id)
+        self._known = ingest.known_sources(store, scope_id=page.scope_id, source_ids=source_ids)
+
+    def renew(self) -> None:
+        """A host's page stands under no lease: two attempts at once do no harm, the first that lands counts."""
+
+    def start(self, ords: Sequence[int]) -> Mapping[int, Started]:
+        return ingest.start_items(self._store, self._page, ords)
+
+    def read(self, item: OpenItem, reading: Reading) -> StagedDocument | NotedItem:
+        described, held = self._described[item.source_id], self._known.get(item.source_id)
+        if held is not None and _is_unchanged(described, held):
+            status = {"unchanged": True, "version": item.version, "raw_sha256": _hex(held), "parser": held.parser}
+            return NotedItem(ord=item.ord, status=status)
+        if held is not None and _said(held.source_version) != _said(described.version):
+            # The same bytes with another title are another document: they are read, and then compared as a whole.
+            held = replace(held, raw_sha256=None)
+        return read_document(item, _Content(self._store, described), held, reading)
+
+
+class _Content:
+    """Staged content as a document that a connector fetched."""
+
+    def __init__(self, store: Store, described: Described) -> None:
+        self._store = store
+        self._described = described
+
+    def fetch(self, change: Change, *, max_bytes: int) -> FetchedDocument:
+        described = self._described
+        if described.bytes is None:
+            raise DocumentRefused("Its content is gone, with what was forgotten of the source: send it again.")
+        if described.bytes > max_bytes:
+            raise DocumentTooLarge(f"It has {described.bytes:,} bytes; at most {max_bytes:,} are read.")
+        return FetchedDocument(
+            data=ingest.read_content(self._store, described.content_id),
+            version=change.version,
+            name="",  # an id is no file name: how it is read, the media type and the bytes say
+            media_type=described.media_type,
+            metadata=described.metadata,
+            title=described.title,
+            uri=described.uri,
+            sensitivity=SENSITIVITIES[described.sensitivity],
+            lineage=tuple(described.lineage),
+        )
+
+
+def _is_unchanged(described: Described, held: Known) -> bool:
+    """The host gave the hash that it gave before, said the same of the document, and readers see it, read as it is read now."""
+    return (
+        described.content_hash is not None
+        and described.version == held.source_version
+        and held.content_hash is not None
+        and held.state in HEALTHY
+        and held.parser in CURRENT
+    )
+
+
+def _said(version: str | None) -> str | None:
+    """The digest of what a host said of a document, besides its content."""
+    return None if version is None else version.rpartition("/")[2]
+
+
+def _hex(held: Known) -> str | None:
+    return None if held.raw_sha256 is None else held.raw_sha256.hex()
