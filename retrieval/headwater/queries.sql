@@ -192,14 +192,19 @@ nearest AS MATERIALIZED (
 {answer};
 
 -- generations --
--- Which generations of a corpus can be read: asked only where one could not be.
-SELECT greatest(c.min_gen, min(l.gen)) AS oldest, c.head_gen AS newest
+-- Which generations of a corpus can be read, asked only where one could not be: from the floor of collection, or from the
+-- first after it whose build is still there.
+SELECT CASE WHEN f.build_id IS NOT NULL THEN c.min_gen ELSE n.gen END AS oldest, c.head_gen AS newest
 FROM {schema}.scope c
-LEFT JOIN ({schema}.pointer_log l
-  JOIN {schema}.build b ON b.build_id = l.build_id AND b.state IN ('live', 'retired'))
-  ON l.scope_id = c.scope_id AND l.kind IN ('publish', 'delete', 'fork', 'flip')
-WHERE c.tenant_id = %(tenant)s AND c.resource_id = %(resource)s AND c.corpus_id = %(corpus)s
-GROUP BY c.scope_id;
+LEFT JOIN {schema}.build f ON f.state IN ('live', 'retired') AND f.build_id = (
+  SELECT l.build_id FROM {schema}.pointer_log l
+  WHERE l.scope_id = c.scope_id AND l.gen <= c.min_gen AND l.kind IN ('publish', 'delete', 'fork', 'flip')
+  ORDER BY l.gen DESC, l.id DESC LIMIT 1)
+LEFT JOIN LATERAL (
+  SELECT l.gen FROM {schema}.pointer_log l JOIN {schema}.build b ON b.build_id = l.build_id AND b.state IN ('live', 'retired')
+  WHERE l.scope_id = c.scope_id AND l.gen > c.min_gen AND l.kind IN ('publish', 'delete', 'fork', 'flip')
+  ORDER BY l.gen LIMIT 1) n ON true
+WHERE c.tenant_id = %(tenant)s AND c.resource_id = %(resource)s AND c.corpus_id = %(corpus)s;
 
 -- recheck --
 -- For each revision about to be disclosed: may its source be read now, and is it still there to be read. Revisions that

@@ -53,13 +53,25 @@ def corpus(reading: str, scope: Scope, embedder: HashEmbedder) -> Iterator[Corpu
         yield CorpusRows(connection, scope, embedder)
 
 
-@pytest.fixture(params=["sync", "async"])
-def ask(request: pytest.FixtureRequest, reading: str, scope: Scope, embedder: HashEmbedder) -> Ask:
-    answer: Callable[..., RetrievalResult] = _sync if request.param == "sync" else _async
-    usual = {"dsn": reading, "schema": "headwater", "embedder": embedder, "scope": scope, "authorization": ALICE}
+@pytest.fixture(scope="session", params=["sync", "async"])
+def standing(request: pytest.FixtureRequest, reading: str) -> Iterator["Asker"]:
+    """A retriever that is open all the time: most questions need none of their own, which would take most of their time."""
+    nowhere = Scope(tenant_id="t1", resource_id="docs", corpus_id="nowhere")
+    asker = Asker(reading, HashEmbedder(64), nowhere, is_async=request.param == "async")
+    yield asker
+    asker.close()
+
+
+@pytest.fixture
+def ask(standing: "Asker", reading: str, scope: Scope, embedder: HashEmbedder) -> Ask:
+    answer: Callable[..., RetrievalResult] = _async if standing.is_async else _sync
+    usual = {"scope": scope, "authorization": ALICE}
+    of_its_own = {"dsn": reading, "schema": "headwater", "embedder": embedder}
 
     def ask(query: str, **arguments: Any) -> RetrievalResult:
-        return answer(query, **{**usual, **arguments})
+        if of_its_own.keys().isdisjoint(arguments):
+            return standing.ask(query, **{**usual, **arguments})
+        return answer(query, **{**usual, **of_its_own, **arguments})
 
     return ask
 
@@ -81,6 +93,7 @@ class Asker:
     """One retriever that stays open, and asks in a thread of its own so that a test can act meanwhile."""
 
     def __init__(self, dsn: str, embedder: Embedder, scope: Scope, *, is_async: bool) -> None:
+        self.is_async = is_async
         self._usual: dict[str, Any] = {"scope": scope, "authorization": ALICE}
         self._thread = ThreadPoolExecutor(1)
         self._runner = asyncio.Runner()

@@ -36,16 +36,10 @@ class CorpusRows:
     schema: str = "headwater"
     live_gen: int = 1
     scope_id: int = 0
-    build_id: int = 0
+    build_id: int = 0  # what is added goes there,
+    slab: int = 0  # and its passages here
 
     def __post_init__(self) -> None:
-        space_id = self._one(
-            "INSERT INTO {}.space (embedder_spec, embedder_identity, dimensions, max_tokens, chunker)"
-            " VALUES ('test', %s, %s, 256, 'test') ON CONFLICT (embedder_identity, dimensions, chunker)"
-            " DO UPDATE SET embedder_spec = 'test' RETURNING space_id",
-            self.embedder.identity,
-            self.embedder.dimensions,
-        )
         self.scope_id = self._one(
             "INSERT INTO {}.scope (tenant_id, resource_id, corpus_id, head_gen, live_gen) VALUES (%s, %s, %s, %s, %s)"
             " RETURNING scope_id",
@@ -55,12 +49,63 @@ class CorpusRows:
             self.live_gen,
             self.live_gen,
         )
+        self.begin_build()
+        self.show_build()
+
+    def begin_build(self, *, embedder: Embedder | None = None, is_large: bool = False, state: str = "live") -> int:
+        """Another build, which what is added from now on goes to. A large one has a partition of its own."""
+        embedder = embedder or self.embedder
+        space_id = self._one(
+            "INSERT INTO {}.space (embedder_spec, embedder_identity, dimensions, max_tokens, chunker)"
+            " VALUES ('test', %s, %s, 256, 'test') ON CONFLICT (embedder_identity, dimensions, chunker)"
+            " DO UPDATE SET embedder_spec = 'test' RETURNING space_id",
+            embedder.identity,
+            embedder.dimensions,
+        )
+        self.slab = self._one("SELECT nextval('{}.slab_seq')") if is_large else 0
+        if is_large:
+            partition = f"{{}}.chunk_s{self.slab}"
+            self._run(f"CREATE TABLE {partition} (LIKE {{}}.chunk INCLUDING ALL, CHECK (slab = {self.slab}))")
+            self._run(f"ALTER TABLE {{}}.chunk ATTACH PARTITION {partition} FOR VALUES IN ({self.slab})")
         self.build_id = self._one(
-            "INSERT INTO {}.build (scope_id, space_id, head_gen) VALUES (%s, %s, 1) RETURNING build_id",
+            "INSERT INTO {}.build (scope_id, space_id, state, slab, head_gen) VALUES (%s, %s, %s, %s, 1) RETURNING build_id",
             self.scope_id,
             space_id,
+            "retired" if state == "live" else state,  # until it is shown
+            self.slab,
         )
-        self.execute("UPDATE {}.scope SET live_build = %s WHERE scope_id = %s", self.build_id, self.scope_id)
+        return self.build_id
+
+    def make_graph(self) -> None:
+        """The index of a partition, made when it is full, as for a corpus that is re-indexed."""
+        dimensions = self.embedder.dimensions
+        self._run(
+            f"CREATE INDEX ON {{}}.chunk_s{self.slab} USING hnsw ((emb::halfvec({dimensions})) halfvec_cosine_ops)"
+            " WITH (m = 16, ef_construction = 200)"
+        )
+
+    def show_build(self, build_id: int | None = None) -> None:
+        """Readers see that build, or the last one begun, and the one before is retired."""
+        shown = self.build_id if build_id is None else build_id
+        self.execute("UPDATE {}.build SET state = 'retired' WHERE scope_id = %s AND state = 'live'", self.scope_id)
+        self.execute("UPDATE {}.build SET state = 'live' WHERE build_id = %s", shown)
+        self.execute("UPDATE {}.scope SET live_build = %s WHERE scope_id = %s", shown, self.scope_id)
+
+    def log(self, generation: int, kind: str = "publish", *, build_id: int | None = None) -> None:
+        """The generation is taken, in the last build begun if no other is named, and is what readers see."""
+        self.execute(
+            "INSERT INTO {}.pointer_log (scope_id, build_id, gen, kind) VALUES (%s, %s, %s, %s)",
+            self.scope_id,
+            self.build_id if build_id is None else build_id,
+            generation,
+            kind,
+        )
+        self.execute(
+            "UPDATE {}.scope SET head_gen = greatest(head_gen, %s), live_gen = %s WHERE scope_id = %s",
+            generation,
+            generation,
+            self.scope_id,
+        )
 
     def add(
         self,
@@ -195,6 +240,9 @@ class CorpusRows:
     def execute(self, sql: LiteralString, *values: object) -> None:
         self.connection.execute(self._named(sql), values)
 
+    def _run(self, sql: str) -> None:
+        self.connection.execute(self._named(sql), {}, prepare=False)
+
     def _one(self, sql: LiteralString, *values: object) -> int:
         row = self.connection.execute(self._named(sql), values).fetchone()
         assert row is not None
@@ -226,6 +274,7 @@ class CorpusRows:
             for number, (text, vector) in enumerate(zip(texts, embedded, strict=True), start=1):
                 rows.append(
                     (
+                        self.slab,
                         rev_id,
                         number,
                         self.scope_id,
@@ -241,7 +290,7 @@ class CorpusRows:
             cursor.executemany(
                 self._named(
                     "INSERT INTO {}.chunk (slab, rev_id, chunk_no, scope_id, start_cp, end_cp, emb, input_sha256, metadata, body)"
-                    " VALUES (0, %s, %s, %s, %s, %s, %s::halfvec, %s, %s, %s)"
+                    " VALUES (%s, %s, %s, %s, %s, %s, %s::halfvec, %s, %s, %s)"
                 ),
                 rows,
             )
