@@ -10,6 +10,7 @@ from typing import Any, Final
 from temporalio.client import Client
 from temporalio.worker import Worker
 
+from activities.accept_ingest import IngestKeeper
 from activities.begin_reindex import ReindexBeginner
 from activities.contracts.deletion import Handler
 from activities.delete_sources import SourceDeleter
@@ -33,6 +34,7 @@ from workers.cores import usable_cores
 from workers.tenant_guard import tenant_guards
 from workflows import queues
 from workflows.delete_sources import DeleteSources
+from workflows.ingest_sources import IngestSources
 from workflows.propagate_deletion import PropagateDeletion
 from workflows.reindex_corpus import ReindexCorpus
 from workflows.retire_build import RetireBuild
@@ -106,7 +108,15 @@ def _workers(
             Worker(
                 client,
                 task_queue=queues.CONTROL,
-                workflows=[SyncCorpus, ReindexCorpus, RetireBuild, SetSourceAccess, DeleteSources, PropagateDeletion],
+                workflows=[
+                    SyncCorpus,
+                    IngestSources,
+                    ReindexCorpus,
+                    RetireBuild,
+                    SetSourceAccess,
+                    DeleteSources,
+                    PropagateDeletion,
+                ],
                 sticky_queue_schedule_to_start_timeout=STICKY,
             )
         )
@@ -130,7 +140,10 @@ def _workers(
             PageRestager(store, embedders).restage_page,
             BuildKeeper(store).index_slab,
         ]
-        workers.append(serve(queues.IO, 8, [*reindexing, lister.list_page, preparer.prepare_page]))
+        pushed = _ingest_keeper(store, embedders, options)
+        workers.append(
+            serve(queues.IO, 8, [*reindexing, pushed.accept_ingest, lister.list_page, preparer.prepare_page])
+        )
     if "embed" in options.roles:
         workers.append(serve(queues.EMBED, options.cores, [BatchEmbedder(store, embedders).embed_batch]))
     if "db" in options.roles:
@@ -145,6 +158,7 @@ def _workers(
             builds.flip_build,
             builds.abort_reindex,
             builds.retire_build,
+            _ingest_keeper(store, embedders, options).end_ingest,
             AccessKeeper(store).set_access,
             SourceDeleter(store).delete_sources,
             propagator.propagate_deletion,
@@ -159,3 +173,13 @@ def _workers(
         ]
         workers.append(serve(queues.DB, 4, methods))
     return workers
+
+
+def _ingest_keeper(store: Store, embedders: EmbedderSource, options: WorkerOptions) -> IngestKeeper:
+    return IngestKeeper(
+        store,
+        embedders,
+        embedder=options.embedder,
+        chunk_size=options.chunk_size,
+        chunk_overlap=options.chunk_overlap,
+    )

@@ -61,6 +61,8 @@ POLICIES: Final = {
     "prepare_page": _policy(IO, seconds=900, heartbeat_s=20, first_s=2, longest_s=120),
     "embed_batch": _policy(EMBED, seconds=120, heartbeat_s=10, first_s=1, longest_s=60),
     "publish_page": _policy(DB, seconds=30, heartbeat_s=None, first_s=0.2, longest_s=10),
+    "accept_ingest": _policy(IO, seconds=120, heartbeat_s=20, first_s=0.2, longest_s=10),
+    "end_ingest": _policy(DB, seconds=30, heartbeat_s=None, first_s=0.2, longest_s=10),
     "set_access": _policy(DB, seconds=30, heartbeat_s=None, first_s=0.2, longest_s=10),
     "delete_sources": _policy(DB, seconds=30, heartbeat_s=None, first_s=0.2, longest_s=10),
     "propagate_deletion": _policy(DB, seconds=30, heartbeat_s=None, first_s=0.2, longest_s=10),
