@@ -1,4 +1,7 @@
-"""The live pointer: moving it, ending sources for every place it may stand, and forking when it stood in the past."""
+"""The live pointer: moving it with what is published or deleted, and forking when it stood in the past.
+
+Moving it by hand is `generations.py`'s.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,19 +27,6 @@ class Pointer:
     @property
     def is_rolled_back(self) -> bool:
         return not self.is_pinned and self.live_gen < self.build_head
-
-
-def rollback_to(store: Store, scope_id: int, generation: int) -> None:
-    """Readers see what they saw at `generation`, under today's grants and deletions. The next publication forks there."""
-    named = queries(store.schema, "pointer")
-    with store.connection() as connection, connection.transaction():
-        pointer = lock_pointer(connection, store.schema, scope_id)
-        if not 1 <= generation <= pointer.head_gen:
-            kept = f"1 to {pointer.head_gen} are" if pointer.head_gen else "nothing was published yet"
-            raise ValidationError(f"Generation {generation} is not there ({kept}): choose one that is.")
-        moved = {"scope_id": scope_id, "build_id": pointer.build_id, "gen": generation}
-        for step in ("point_back", "mark_rolled_back", "mark_rolled_forward"):
-            connection.execute(named[step], moved)
 
 
 def delete_sources(store: Store, scope_id: int, source_ids: Sequence[str]) -> int:

@@ -9,13 +9,13 @@ from uuid import uuid4
 import numpy as np
 
 from activities.store import Store
-from activities.store.pointer import delete_sources, rollback_to
+from activities.store.pointer import delete_sources
 from activities.store.publish import publish_page
 from activities.store.sql import queries
 from headwater.connectors import GrantSet
 from headwater.errors import HeadwaterError
 from tests.integration.seen import SEEN, of_schema
-from tests.integration.staging_factory import Corpus, Document, Noted, deleted, granted, publish, stage
+from tests.integration.staging_factory import Corpus, Document, Noted, deleted, granted, publish, roll_back, stage
 
 ALWAYS = [f"always-{number:02d}" for number in range(16)]  # replaced, never deleted
 COMING = [f"coming-{number}" for number in range(4)]  # deleted and added again
@@ -85,7 +85,7 @@ class _Writer:
         with self.store.connection() as connection:
             row = connection.execute("SELECT live_gen FROM headwater.scope").fetchone()
         assert row is not None
-        rollback_to(self.store, self.shift.corpus.build.scope_id, max(1, row[0] - self.chance.randint(1, 15)))
+        roll_back(self.store, self.shift.corpus, max(1, row[0] - self.chance.randint(1, 15)))
         self.done["rolled back"] += 1
 
     def _grant(self) -> None:

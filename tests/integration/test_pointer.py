@@ -3,11 +3,12 @@
 import pytest
 
 from activities.store import Store
-from activities.store.pointer import delete_sources, rollback_to
+from activities.store.pointer import delete_sources
 from activities.store.publish import publish_page
 from headwater.connectors import GrantSet
 from headwater.errors import ValidationError
-from tests.integration.seen import overlaps, seen, statuses, table
+from tests.integration.builds_by_hand import start_build
+from tests.integration.seen import overlaps, seen, source_row, statuses, table
 from tests.integration.staging_factory import (
     Corpus,
     Document,
@@ -16,6 +17,7 @@ from tests.integration.staging_factory import (
     granted,
     make_corpus,
     publish,
+    roll_back,
     stage,
     unchanged,
 )
@@ -35,34 +37,34 @@ def scope_id(corpus: Corpus) -> int:
 
 
 def test_rolling_back_shows_what_was_seen_then(store: Store, three: Corpus) -> None:
-    rollback_to(store, scope_id(three), 1)
+    roll_back(store, three, 1)
     assert seen(store, three) == {"a": ["a1"], "b": ["b1"]}
-    rollback_to(store, scope_id(three), 3)
+    roll_back(store, three, 3)
     assert seen(store, three) == {"a": ["a2"], "b": ["b1"], "c": ["c3"]}
 
 
 def test_sources_that_are_not_shown_as_they_are_now_are_stale_while_rolled_back(store: Store, three: Corpus) -> None:
-    rollback_to(store, scope_id(three), 1)
+    roll_back(store, three, 1)
     assert statuses(store, three) == {
         "a": ("indexed", "stale", "rolled back"),
         "b": ("indexed", "current", None),
         "c": ("indexed", "stale", "rolled back"),
     }
     assert {row["source_version"] is None for row in table(store, "ingestion") if row["freshness"] == "stale"} == {True}
-    rollback_to(store, scope_id(three), 2)
+    roll_back(store, three, 2)
     assert statuses(store, three)["a"] == ("indexed", "current", None)
     assert statuses(store, three)["c"] == ("indexed", "stale", "rolled back")
 
 
 @pytest.mark.parametrize("generation", [-1, 0, 4])
 def test_a_generation_that_is_not_there_is_refused(store: Store, three: Corpus, generation: int) -> None:
-    with pytest.raises(ValidationError, match=f"Generation {generation} is not there \\(1 to 3 are\\)"):
-        rollback_to(store, scope_id(three), generation)
+    with pytest.raises(ValidationError, match=f"Generation {generation} .* is not there \\(1 to 3 are\\)"):
+        roll_back(store, three, generation)
     assert seen(store, three)["c"] == ["c3"]
 
 
 def test_the_first_publication_after_a_rollback_goes_on_from_what_is_shown(store: Store, three: Corpus) -> None:
-    rollback_to(store, scope_id(three), 1)
+    roll_back(store, three, 1)
     assert publish(store, three, Document("d", ["d5"])).generation == 5
     assert seen(store, three) == {"a": ["a1"], "b": ["b1"], "d": ["d5"]}
     assert [(row["gen"], row["kind"]) for row in sorted(table(store, "pointer_log"), key=lambda row: row["id"])] == [
@@ -74,22 +76,22 @@ def test_the_first_publication_after_a_rollback_goes_on_from_what_is_shown(store
 
 
 def test_the_abandoned_generations_can_still_be_shown(store: Store, three: Corpus) -> None:
-    rollback_to(store, scope_id(three), 1)
+    roll_back(store, three, 1)
     publish(store, three, Document("d", ["d5"]))
-    rollback_to(store, scope_id(three), 3)
+    roll_back(store, three, 3)
     assert seen(store, three) == {"a": ["a2"], "b": ["b1"], "c": ["c3"]}
-    rollback_to(store, scope_id(three), 5)
+    roll_back(store, three, 5)
     assert seen(store, three) == {"a": ["a1"], "b": ["b1"], "d": ["d5"]}
 
 
 def test_a_text_that_was_newer_before_the_rollback_can_be_published_again(store: Store, three: Corpus) -> None:
-    rollback_to(store, scope_id(three), 1)
+    roll_back(store, three, 1)
     assert publish(store, three, Document("a", ["a2 again"])).upserted == 1
     assert seen(store, three) == {"a": ["a2 again"], "b": ["b1"]}
 
 
 def test_a_page_that_publishes_nothing_does_not_end_the_rollback(store: Store, three: Corpus) -> None:
-    rollback_to(store, scope_id(three), 1)
+    roll_back(store, three, 1)
     result = publish(store, three, unchanged("b"), unchanged("c"), failed("x"))
     assert (result.generation, result.skipped) == (1, 1)  # c is not shown, so it is not unchanged
     assert seen(store, three) == {"a": ["a1"], "b": ["b1"]}
@@ -98,7 +100,7 @@ def test_a_page_that_publishes_nothing_does_not_end_the_rollback(store: Store, t
 def test_a_rollback_resurrects_nothing_that_was_deleted(store: Store, three: Corpus) -> None:
     publish(store, three, deleted("a"))
     for generation in (1, 2, 3, 4):
-        rollback_to(store, scope_id(three), generation)
+        roll_back(store, three, generation)
         assert "a" not in seen(store, three)
     publish(store, three, Document("d", ["d"]))
     assert "a" not in seen(store, three)
@@ -106,13 +108,13 @@ def test_a_rollback_resurrects_nothing_that_was_deleted(store: Store, three: Cor
 
 def test_a_rollback_restores_no_grants(store: Store, three: Corpus) -> None:
     publish(store, three, granted("a", GrantSet(principal_ids=("bob",))))
-    rollback_to(store, scope_id(three), 1)
+    roll_back(store, three, 1)
     assert seen(store, three, "alice") == {}
     assert seen(store, three, "bob") == {"a": ["a1"]}
 
 
 def test_a_deletion_acts_at_once_while_rolled_back_and_does_not_fork(store: Store, three: Corpus) -> None:
-    rollback_to(store, scope_id(three), 1)
+    roll_back(store, three, 1)
     assert delete_sources(store, scope_id(three), ["b", "c"]) == 4
     assert seen(store, three) == {"a": ["a1"]}
     assert {row["kind"] for row in table(store, "pointer_log")} == {"publish", "rollback", "delete"}
@@ -121,10 +123,10 @@ def test_a_deletion_acts_at_once_while_rolled_back_and_does_not_fork(store: Stor
 
 
 def test_a_page_of_deletions_does_not_end_a_rollback_either(store: Store, three: Corpus) -> None:
-    rollback_to(store, scope_id(three), 1)
+    roll_back(store, three, 1)
     assert publish(store, three, deleted("b")).deleted == 1
     assert seen(store, three) == {"a": ["a1"]}
-    rollback_to(store, scope_id(three), 4)
+    roll_back(store, three, 4)
     assert seen(store, three) == {"a": ["a2"], "c": ["c3"]}
 
 
@@ -150,6 +152,19 @@ def test_deleting_in_one_corpus_leaves_the_same_id_in_another(store: Store, corp
 
 def test_what_was_staged_before_a_rollback_is_published_after_it(store: Store, three: Corpus) -> None:
     page = stage(store, three, Document("a", ["a4"]))
-    rollback_to(store, scope_id(three), 1)
+    roll_back(store, three, 1)
     assert publish_page(store, page, fence=three.fence).upserted == 1
     assert seen(store, three) == {"a": ["a4"], "b": ["b1"]}
+
+
+def test_a_deletion_takes_back_what_a_building_build_would_have_shown(store: Store, three: Corpus) -> None:
+    green = start_build(store, three)
+    with store.connection() as connection:  # the generation after the last, which such a build does not take
+        connection.execute("UPDATE headwater.span SET gen_from = 4 WHERE build_id = %s", (green,))
+    assert delete_sources(store, scope_id(three), ["a"]) == 4
+    assert publish(store, three, deleted("b")).generation == 5
+    spans = {
+        row["source_pk"]: (row["gen_from"], row["gen_to"]) for row in table(store, "span") if row["build_id"] == green
+    }
+    numbers = {source_id: source_row(store, source_id)["source_pk"] for source_id in "abc"}
+    assert spans == {numbers["b"]: (4, 5), numbers["c"]: (4, 2**63 - 1)}

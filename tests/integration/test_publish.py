@@ -7,8 +7,9 @@ from activities.store import Store
 from activities.store.connectors import ensure_connector
 from activities.store.lease import StaleFence, begin_pass
 from activities.store.pointer import delete_sources
-from activities.store.publish import PageConflict, publish_page
+from activities.store.publish import PageConflict, PublishingHeld, publish_page
 from headwater.connectors import GrantSet
+from tests.integration.builds_by_hand import flip, start_build
 from tests.integration.seen import outcomes, seen, source_row, statuses, table
 from tests.integration.staging_factory import (
     EVERYONE,
@@ -116,6 +117,18 @@ def test_a_group_a_person_and_everyone_of_one_name_are_three_grantees(store: Sto
     publish(store, corpus, Document("a", ["for the group"], grants=GrantSet(group_ids=("x",))))
     publish(store, corpus, Document("b", ["for the person"], grants=GrantSet(principal_ids=("x",))))
     assert seen(store, corpus, "x") == {"b": ["for the person"]}
+
+
+def test_a_document_shared_with_more_than_a_source_may_have_is_withheld(store: Store, corpus: Corpus) -> None:
+    publish(store, corpus, Document("a", ["one"], grants=GrantSet(principal_ids=("alice",))))
+    wide = GrantSet(group_ids=tuple(f"g{number}" for number in range(33)))
+    result = publish(store, corpus, Document("a", ["two"], grants=wide))
+    assert (result.upserted, result.withheld, result.failed) == (0, 1, 0)
+    assert seen(store, corpus) == {"a": ["one"]} and seen(store, corpus, "alice") == {}
+    assert statuses(store, corpus) == {"a": ("indexed", "unavailable", "too_many_grantees")}
+    publish(store, corpus, Document("a", ["two"], grants=GrantSet(principal_ids=("alice",))))
+    assert seen(store, corpus, "alice") == {"a": ["two"]}
+    assert statuses(store, corpus) == {"a": ("indexed", "current", None)}
 
 
 def test_grants_of_a_known_source_are_renewed_alone(store: Store, corpus: Corpus) -> None:
@@ -241,3 +254,40 @@ def test_a_page_that_is_not_wholly_staged_is_refused(store: Store, corpus: Corpu
     with pytest.raises(PageConflict, match="Page 999 is not there"):
         publish_page(store, 999, fence=corpus.fence)
     assert seen(store, corpus) == {}
+
+
+@pytest.mark.parametrize("is_hosts", [False, True])
+def test_a_page_of_a_build_that_is_no_longer_shown_is_left_as_it_is(
+    store: Store, corpus: Corpus, is_hosts: bool
+) -> None:
+    publish(store, corpus, Document("a", ["one"]), Document("b", ["kept"]))
+    page = stage(store, corpus, Document("a", ["two"], grants=EVERYONE), deleted("b"), is_hosts=is_hosts)
+    flip(store, corpus, start_build(store, corpus))
+    before = {name: table(store, name) for name in ("span", "source", "ingestion", "scope", "page", "page_item")}
+    result = publish_page(store, page, fence=None if is_hosts else corpus.fence)
+    assert result == PublishedPage(is_stale_build=True, generation=2)
+    assert {name: table(store, name) for name in before} == before
+    assert seen(store, corpus) == {"a": ["one"], "b": ["kept"]}
+
+
+def test_publishing_waits_while_a_reindex_is_about_to_end(store: Store, corpus: Corpus) -> None:
+    pages = [stage(store, corpus, Document("a")), stage(store, corpus, Document("b"), is_hosts=True)]
+    hold = "UPDATE headwater.scope SET held_until = clock_timestamp() + %s * interval '1 hour'"
+    for page in pages:
+        with store.connection() as connection:
+            connection.execute(hold, (1,))
+        fence = corpus.fence if page == pages[0] else None
+        with pytest.raises(PublishingHeld, match="right after it"):
+            publish_page(store, page, fence=fence)
+        with store.connection() as connection:
+            connection.execute(hold, (-1,))
+        assert publish_page(store, page, fence=fence).upserted == 1
+
+
+def test_a_page_that_was_published_answers_whatever_has_happened_since(store: Store, corpus: Corpus) -> None:
+    page = stage(store, corpus, Document("a", ["one"]))
+    first = publish_page(store, page, fence=corpus.fence)
+    with store.connection() as connection:
+        connection.execute("UPDATE headwater.scope SET held_until = clock_timestamp() + interval '1 hour'")
+    flip(store, corpus, start_build(store, corpus))
+    assert publish_page(store, page, fence=corpus.fence) == first

@@ -7,13 +7,13 @@ import pytest
 
 from activities.store import Store
 from activities.store.lease import end_pass
-from activities.store.pointer import delete_sources, rollback_to
+from activities.store.pointer import delete_sources
 from activities.store.status import corpora, source, sources, sources_ending
 from headwater.connectors import GrantSet
 from headwater.errors import LimitError
 from headwater.models import Scope
 from headwater.states import SourceState
-from tests.integration.staging_factory import Corpus, Document, failed, make_corpus, publish
+from tests.integration.staging_factory import Corpus, Document, failed, make_corpus, publish, roll_back
 
 
 def ids(page: object) -> list[str]:
@@ -86,7 +86,7 @@ def test_sources_can_be_listed_by_state(store: Store, corpus: Corpus) -> None:
 def test_a_source_is_listed_with_what_readers_see_of_it(store: Store, corpus: Corpus) -> None:
     publish(store, corpus, Document("a", ["one", "two"]))
     publish(store, corpus, Document("a", ["three"]))
-    rollback_to(store, corpus.build.scope_id, 1)
+    roll_back(store, corpus, 1)
     row = sources(store, corpus.scope)["sources"][0]
     assert {key: row[key] for key in ("state", "freshness", "reason", "chunks", "bytes", "revision")} == {
         "state": "indexed",

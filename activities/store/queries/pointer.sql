@@ -59,21 +59,3 @@ WHERE source_pk = ANY (%(source_pks)s);
 WITH i AS (DELETE FROM {schema}.ingestion WHERE source_pk = ANY (%(source_pks)s)),
 e AS (DELETE FROM {schema}.expiring_grant WHERE source_pk = ANY (%(source_pks)s))
 DELETE FROM {schema}.membership WHERE source_pk = ANY (%(source_pks)s);
-
--- point_back --
-WITH s AS (UPDATE {schema}.scope SET live_gen = %(gen)s WHERE scope_id = %(scope_id)s)
-INSERT INTO {schema}.pointer_log (scope_id, build_id, gen, kind)
-VALUES (%(scope_id)s, %(build_id)s, %(gen)s, 'rollback');
-
--- mark_rolled_back --
--- Sources whose newest text is not the one now shown are stale, and the next sync reads them again.
-UPDATE {schema}.ingestion i SET freshness = 'stale', reason = 'rolled back', source_version = NULL,
-  raw_sha256 = NULL, updated_at = clock_timestamp()
-FROM {schema}.span x
-WHERE x.build_id = %(build_id)s AND x.gen_to = 9223372036854775807 AND x.gen_from > %(gen)s AND i.source_pk = x.source_pk;
-
--- mark_rolled_forward --
-UPDATE {schema}.ingestion i SET freshness = 'current', reason = NULL, updated_at = clock_timestamp()
-FROM {schema}.span x
-WHERE x.build_id = %(build_id)s AND x.gen_to = 9223372036854775807 AND x.gen_from <= %(gen)s AND i.source_pk = x.source_pk
-  AND i.freshness = 'stale' AND i.reason = 'rolled back';

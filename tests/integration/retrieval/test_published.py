@@ -5,10 +5,20 @@ from collections.abc import Iterator
 import pytest
 
 from activities.store import Store
-from activities.store.pointer import delete_sources, rollback_to
+from activities.store.pointer import delete_sources
 from headwater import Authorization, Retriever
 from headwater.connectors import GrantSet
-from tests.integration.staging_factory import EVERYONE, Corpus, Document, deleted, granted, make_corpus, publish, stage
+from tests.integration.staging_factory import (
+    EVERYONE,
+    Corpus,
+    Document,
+    deleted,
+    granted,
+    make_corpus,
+    publish,
+    roll_back,
+    stage,
+)
 
 ALICE = Authorization(principal_id="alice", tenant_id="acme")
 
@@ -74,7 +84,7 @@ def test_a_rollback_shows_the_old_text_and_nothing_that_was_deleted_or_revoked(
     delete_sources(store, published.build.scope_id, ["b"])
     publish(store, published, granted("c", GrantSet()))
 
-    rollback_to(store, published.build.scope_id, first.generation)
+    roll_back(store, published, first.generation)
 
     assert texts(retriever, published) == ["leave a"]
 
