@@ -1,0 +1,207 @@
+"""What no reader can ever be shown again is deleted: page by page, under the scope's lock, harmless when repeated.
+
+A generation is kept while it is among the last `Keep.generations`, or not older than `Keep.seconds`; the pointer, a pin and
+a rollback hold theirs whatever their age. Of deleted and of forgotten sources nothing waits for that. What is under a legal
+hold keeps its texts. Rows of `source` stay: their fences, numbers and access versions order whoever comes late.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from activities.store.database import Store
+from activities.store.dropping import drop_builds
+from activities.store.freeing import PAGE, Freed, delete_revisions, delete_versions, locked
+from activities.store.requests import InvalidInput
+from activities.store.sql import queries
+from headwater.models import Scope
+
+FOUND_AT_ONCE: Final = 1_000  # looked for without a lock, then deleted in pages
+ROWS: Final = 500  # of small things in one transaction
+CONTENTS: Final = 10  # each may have 256 MiB
+
+
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """How far back readers can be shown what was: a generation is collected when it is older than both."""
+
+    generations: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """Whose garbage is collected, and what of it is none."""
+
+    store: Store
+    scope_id: int
+    keep: Keep
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What one transaction freed, and the step it belongs to: where another attempt may begin."""
+
+    step: str
+    freed: Freed
+
+
+def collect(store: Store, scope: Scope, keep: Keep, *, start: str | None = None) -> Iterator[Progress]:
+    """Frees what can be freed, from step `start` on, and says so after every transaction. Stop whenever you like."""
+    corpus = Corpus(store, _scope_id(store, scope), keep)
+    steps = list(STEPS)
+    for step in steps[steps.index(start) if start in STEPS else 0 :]:
+        for freed in STEPS[step](corpus):
+            yield Progress(step, freed)
+
+
+def collect_little(store: Store, scope: Scope, keep: Keep, *, transactions: int) -> Freed:
+    """The same, as far as so many transactions go, and without what has to look at every document."""
+    freed = Freed()
+    for progress in collect(store, scope, keep):
+        if progress.step not in QUICK or transactions <= 0:
+            break
+        transactions -= progress.freed != Freed()
+        freed += progress.freed
+    return freed
+
+
+def oldest_generation(store: Store, scope: Scope) -> int:
+    """The floor: generations below it are collected."""
+    with store.connection() as connection:
+        row = connection.execute(queries(store.schema, "garbage")["scope"], scope.model_dump()).fetchone()
+    return 0 if row is None else int(row[1])
+
+
+def scopes_after(store: Store, after: Scope | None, *, tenants: Collection[str], limit: int) -> list[Scope]:
+    """Corpora (of `tenants`, or of all) in the order of their names, after that one."""
+    key: dict[str, Any] = {"tenants": list(tenants), "limit": limit}
+    for part in ("tenant", "resource", "corpus"):
+        key[f"{part}_after"] = getattr(after, f"{part}_id") if after else ""
+    with store.connection() as connection:
+        rows = connection.execute(queries(store.schema, "garbage")["scopes"], key).fetchall()
+    return [Scope(tenant_id=tenant, resource_id=resource, corpus_id=corpus) for tenant, resource, corpus in rows]
+
+
+def _scope_id(store: Store, scope: Scope) -> int:
+    with store.connection() as connection:
+        row = connection.execute(queries(store.schema, "garbage")["scope"], scope.model_dump()).fetchone()
+    if row is None:
+        raise InvalidInput(f"Corpus {scope} does not exist: `headwater status` lists those that do.")
+    return int(row[0])
+
+
+def _raise_floor(corpus: Corpus) -> Iterator[Freed]:
+    """Older generations can be shown no more from here on, nor builds that only they showed."""
+    sql = queries(corpus.store.schema, "garbage")
+    kept = {"keep_generations": corpus.keep.generations, "keep_s": corpus.keep.seconds}
+    with locked(corpus.store, corpus.scope_id) as (connection, _):
+        for statement in ("raise_floor", "drop_unreachable", "drop_forsaken", "pass_dropped"):
+            connection.execute(sql[statement], {"scope_id": corpus.scope_id, **kept})
+    for _ in _repeated(corpus, "trim_log"):
+        yield Freed()
+
+
+def _drop_pages(corpus: Corpus) -> Iterator[Freed]:
+    for statement in ("drop_abandoned_pages", "drop_pages"):
+        for _ in _repeated(corpus, statement):
+            yield Freed()
+
+
+def _drop_dead(corpus: Corpus) -> Iterator[Freed]:
+    return _drop_found(corpus, "find_dead")
+
+
+def _drop_left(corpus: Corpus) -> Iterator[Freed]:
+    return _drop_found(corpus, "find_left")
+
+
+def _drop_builds(corpus: Corpus) -> Iterator[Freed]:
+    return drop_builds(corpus.store, corpus.scope_id)
+
+
+def _drop_contents(corpus: Corpus) -> Iterator[Freed]:
+    for count in _repeated(corpus, "drop_content", limit=CONTENTS):
+        yield Freed(staged=count)
+
+
+def _drop_requests(corpus: Corpus) -> Iterator[Freed]:
+    for count in _repeated(corpus, "drop_requests"):
+        yield Freed(requests=count)
+
+
+def _drop_orphans(corpus: Corpus) -> Iterator[Freed]:
+    is_going_on = True
+    while is_going_on:
+        is_going_on = False
+        for version_ids in _found(corpus, "find_orphans"):
+            with locked(corpus.store, corpus.scope_id) as (connection, _):
+                documents = delete_versions(connection, corpus.store.schema, version_ids)
+            is_going_on |= documents > 0
+            yield Freed(documents=documents)
+
+
+def _drop_status(corpus: Corpus) -> Iterator[Freed]:
+    for statement in ("drop_pending", "drop_forwards"):
+        for _ in _repeated(corpus, statement):
+            yield Freed()
+
+
+# In this order: the log lets go of builds, pages of revisions, revisions of texts.
+STEPS: Final[dict[str, Callable[[Corpus], Iterator[Freed]]]] = {
+    "floor": _raise_floor,
+    "pages": _drop_pages,
+    "revisions": _drop_dead,
+    "builds": _drop_builds,
+    "contents": _drop_contents,
+    "requests": _drop_requests,
+    "staging": _drop_left,
+    "texts": _drop_orphans,
+    "status": _drop_status,
+}
+QUICK: Final = ("floor", "pages", "revisions", "builds", "contents", "requests")
+
+
+def _drop_found(corpus: Corpus, looking: str) -> Iterator[Freed]:
+    is_going_on = True
+    while is_going_on:
+        is_going_on = False
+        for rev_ids in _found(corpus, looking):
+            freed, spans = _drop_revisions(corpus, rev_ids)
+            is_going_on |= spans > 0 or freed.revisions > 0
+            yield freed
+
+
+def _found(corpus: Corpus, looking: str) -> list[list[int]]:
+    """Keys of what seems to be garbage, in pages. Looked for without a lock, since that may take long."""
+    sql = queries(corpus.store.schema, "garbage")
+    key = {"scope_id": corpus.scope_id, "limit": FOUND_AT_ONCE}
+    with corpus.store.connection() as connection:
+        floor = connection.execute(sql["floor"], key).fetchone()
+        keys = [row[0] for row in connection.execute(sql[looking], {**key, "min_gen": floor[0] if floor else 0})]
+    return [keys[first : first + PAGE] for first in range(0, len(keys), PAGE)]
+
+
+def _drop_revisions(corpus: Corpus, rev_ids: Sequence[int]) -> tuple[Freed, int]:
+    """What of these is dead still, now that nobody publishes; and how many spans went."""
+    sql = queries(corpus.store.schema, "garbage")
+    key = {"scope_id": corpus.scope_id, "rev_ids": list(rev_ids)}
+    with locked(corpus.store, corpus.scope_id) as (connection, floor):
+        spanned = [row[0] for row in connection.execute(sql["delete_dead_spans"], {**key, "min_gen": floor})]
+        rows = connection.execute(sql["dead_revisions"], {**key, "spanned": spanned}).fetchall()
+        slabs: dict[int, list[int]] = {}
+        for rev_id, _, slab in rows:
+            slabs.setdefault(slab, []).append(rev_id)
+        versions = {rev_id: version_id for rev_id, version_id, _ in rows}
+        return delete_revisions(connection, corpus.store.schema, versions, slabs=slabs), len(spanned)
+
+
+def _repeated(corpus: Corpus, statement: str, *, limit: int = ROWS) -> Iterator[int]:
+    """How many rows each transaction deleted, until one finds no more than it may."""
+    sql = queries(corpus.store.schema, "garbage")
+    while True:
+        with locked(corpus.store, corpus.scope_id) as (connection, _):
+            count = connection.execute(sql[statement], {"scope_id": corpus.scope_id, "limit": limit}).rowcount
+        yield count
+        if count < limit:
+            return
