@@ -1,13 +1,13 @@
 """The nouns that hosts handle: frozen pydantic models, compared by value, safe to share between threads."""
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 import pydantic
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
 
 from headwater.errors import HeadwaterError, LimitError, ValidationError
-from headwater.ids import UNSTORABLE, check_scope_part
+from headwater.ids import SCOPE_PART, UNSTORABLE, check_scope_part
 
 GROUPS_MAX = 32
 
@@ -37,6 +37,9 @@ def _one_sentence(model: str, error: pydantic.ValidationError) -> HeadwaterError
     return ValidationError(f"{model}: {'.'.join(map(str, first['loc']))} is not valid: {first['msg']}.")
 
 
+_PART_SCHEMA: Final = WithJsonSchema({"type": "string", "pattern": "^" + SCOPE_PART.pattern.removesuffix(r"\Z") + "$"})
+
+
 def _part(field: str) -> AfterValidator:
     return AfterValidator(lambda value: check_scope_part(value, field))
 
@@ -59,9 +62,9 @@ def _check_groups(groups: tuple[str, ...]) -> tuple[str, ...]:
 class Scope(Argument):
     """Exactly one corpus. Written ``tenant/resource/corpus``."""
 
-    tenant_id: Annotated[str, _part("tenant_id")]
-    resource_id: Annotated[str, _part("resource_id")]
-    corpus_id: Annotated[str, _part("corpus_id")]
+    tenant_id: Annotated[str, _part("tenant_id"), _PART_SCHEMA]
+    resource_id: Annotated[str, _part("resource_id"), _PART_SCHEMA]
+    corpus_id: Annotated[str, _part("corpus_id"), _PART_SCHEMA]
 
     def __str__(self) -> str:
         return f"{self.tenant_id}/{self.resource_id}/{self.corpus_id}"
@@ -83,7 +86,7 @@ class Authorization(Argument):
     """Who asks, as the host asserts it. Names compare exactly. A pinned ``access_version`` must equal a source's."""
 
     principal_id: Annotated[str, _identity("principal_id")]
-    tenant_id: Annotated[str, _part("tenant_id")]
+    tenant_id: Annotated[str, _part("tenant_id"), _PART_SCHEMA]
     group_ids: Annotated[tuple[Annotated[str, _identity("group_ids")], ...], AfterValidator(_check_groups)] = ()
     access_version: Annotated[int, Field(ge=1)] | None = None
 

@@ -36,7 +36,7 @@ from headwater.contracts.repoint import (
     RepointSourceInput,
 )
 from headwater.contracts.shared import Conflict, RequestInput, WorkflowInput
-from headwater.contracts.sync import SyncCorpusInput, SyncFailure, SyncNow, SyncResult, SyncStatus
+from headwater.contracts.sync import SyncCorpusInput, SyncFailure, SyncNow, SyncNowInput, SyncResult, SyncStatus
 
 __all__ = [
     "AccessOutcome",
@@ -73,6 +73,7 @@ __all__ = [
     "SyncCorpusInput",
     "SyncFailure",
     "SyncNow",
+    "SyncNowInput",
     "SyncResult",
     "SyncStatus",
     "WorkflowInput",

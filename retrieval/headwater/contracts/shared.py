@@ -6,10 +6,19 @@ from datetime import datetime
 from typing import Annotated, Any, Final, TypeVar
 
 import pydantic
-from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+    WithJsonSchema,
+)
 
 from headwater.errors import HeadwaterError, LimitError, ScopeError, ValidationError
-from headwater.ids import UNSTORABLE, check_scope_part, check_source_id
+from headwater.ids import SCOPE_PART, SOURCE_ID, UNSTORABLE, check_scope_part, check_source_id
 from headwater.models import Authorization, Scope
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -44,12 +53,17 @@ def _name(value: str) -> str:
     return value
 
 
+def as_pattern(pattern: re.Pattern[str]) -> WithJsonSchema:
+    """What a schema says of a string whose check says more when it fails."""
+    return WithJsonSchema({"type": "string", "pattern": "^" + pattern.pattern.removesuffix(r"\Z") + "$"})
+
+
 InScope = Annotated[Scope, _known_fields(Scope)]
 Authorized = Annotated[Authorization, _known_fields(Authorization)]
 Instant = Annotated[AwareDatetime, BeforeValidator(_instant)]
-SourceId = Annotated[str, AfterValidator(check_source_id)]
-Name = Annotated[str, AfterValidator(_name)]
-RequestId = Annotated[str, AfterValidator(lambda value: check_scope_part(value, "request_id"))]
+SourceId = Annotated[str, AfterValidator(check_source_id), as_pattern(SOURCE_ID)]
+Name = Annotated[str, AfterValidator(_name), WithJsonSchema({"type": "string", "minLength": 1, "maxLength": 256})]
+RequestId = Annotated[str, AfterValidator(lambda value: check_scope_part(value, "request_id")), as_pattern(SCOPE_PART)]
 
 
 class WorkflowInput(BaseModel):
@@ -68,9 +82,11 @@ class RequestInput(WorkflowInput):
 
 
 class Output(BaseModel):
-    """What a workflow or a query answers with. Fields are only ever added."""
+    """What a workflow or a query answers with: all fields, always. Fields are only ever added."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
+    model_config = ConfigDict(
+        frozen=True, extra="ignore", populate_by_name=True, json_schema_serialization_defaults_required=True
+    )
 
 
 class Conflict(Output):

@@ -4,31 +4,27 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from headwater.contracts.shared import WorkflowInput
-from headwater.ids import check_scope_part
+from headwater.contracts.shared import Output, WorkflowInput, as_pattern
+from headwater.ids import SCOPE_PART, check_scope_part
 
 
 class SyncCorpusInput(WorkflowInput):
     """Input of ``SyncCorpus``."""
 
-    connector: Annotated[str, AfterValidator(lambda name: check_scope_part(name, "connector"))]
+    connector: Annotated[str, AfterValidator(lambda name: check_scope_part(name, "connector")), as_pattern(SCOPE_PART)]
     full: bool = False
     max_pages: Annotated[int, Field(ge=1, le=64)] | None = None
     page_size: Annotated[int, Field(ge=1, le=200)] = 100
 
 
-class SyncFailure(BaseModel):
-    model_config = ConfigDict(frozen=True)
-
+class SyncFailure(Output):
     source_id: str
     state: str
     reason: str | None = None
 
 
-class SyncResult(BaseModel):
+class SyncResult(Output):
     """Output of ``SyncCorpus``, and what ``headwater sync --json`` prints."""
-
-    model_config = ConfigDict(frozen=True)
 
     corpus: str
     connector: str
@@ -48,6 +44,8 @@ class SyncResult(BaseModel):
 class SyncStatus(BaseModel):
     """Answer of the query ``status``: where a running sync is."""
 
+    model_config = ConfigDict(json_schema_serialization_defaults_required=True)
+
     phase: Literal["waiting", "listing", "preparing", "embedding", "publishing", "done"] = "waiting"
     pass_no: int = 0
     pages: int = 0
@@ -61,7 +59,16 @@ class SyncStatus(BaseModel):
     reused_chunks: int = 0
 
 
-class SyncNow(BaseModel):
+class SyncNowInput(BaseModel):
+    """What the update ``sync_now`` takes. ``ticket`` is the one of an answer without a result; ``full`` reads everything."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    ticket: Annotated[int, Field(ge=1, strict=True)] | None = None
+    full: Annotated[bool, Field(strict=True)] = False
+
+
+class SyncNow(Output):
     """Answer of the update ``sync_now``: the result of a pass that began after it was asked for.
 
     ``result`` is ``None`` when the workflow went on in a new run meanwhile: ask again with the ``ticket``.
