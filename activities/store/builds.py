@@ -3,6 +3,7 @@
 Until the flip it takes no generation and moves no pointer, so that readers and publishing go on as if it were not there.
 """
 
+import contextlib
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Final
@@ -176,14 +177,15 @@ def flip_build(store: Store, build_id: int, *, actor: str | None = None) -> Flip
             connection.execute(sql["flip"], {**key, "scope_id": scope_id, "gen": gen, "sources": built[0]})
             detail = {"build": build_id, "from": live_build, "generation": gen}
             audit(connection, store.schema, scope_id, actor=actor, action="reindex.flip", detail=detail)
-        connection.execute(sql["forget_pages"], key)
+        _forget_pages(connection, sql, build_id)
         return Flipped(generation=gen, former=live_build, sources=built[0], chunks=built[1])
 
 
 def _failed(level: _Level) -> str:
     names = ", ".join(level.failed_ids) + (", …" if level.failed > len(level.failed_ids) else "")
+    some = "1 document" if level.failed == 1 else f"{level.failed} documents"
     return (
-        f"{level.failed} documents cannot be carried over, so that readers stay where they are: {names}. Delete them or "
+        f"{some} cannot be carried over, so that readers stay where they are: {names}. Delete them or "
         "choose another embedder or chunker; a run with the same ones tries them again."
     )
 
@@ -213,8 +215,15 @@ def give_up_build(store: Store, build_id: int, *, actor: str | None = None) -> b
             scope = connection.execute(sql["lock_scope_of"], key).fetchone()
             if scope is None or not _give_up(connection, store.schema, scope[0], build_id, actor):
                 return False
-        connection.execute(sql["forget_pages"], key)
+        _forget_pages(connection, sql, build_id)
         return True
+
+
+def _forget_pages(connection: psycopg.Connection, sql: Mapping[str, bytes], build_id: int) -> None:
+    """Its pages go at once, unless one is still being written on: the next collection of garbage takes them then."""
+    with contextlib.suppress(psycopg.errors.LockNotAvailable), connection.transaction():
+        connection.execute(sql["wait_little"], {})
+        connection.execute(sql["forget_pages"], {"build_id": build_id})
 
 
 def _give_up(connection: psycopg.Connection, schema: str, scope_id: int, build_id: int, actor: str | None) -> bool:

@@ -132,6 +132,9 @@ WHERE build_id = %(build_id)s AND state = 'retired' AND ended_at <= clock_timest
 SELECT greatest(extract(epoch FROM ended_at - clock_timestamp())::float8 + %(after_s)s, 0)
 FROM {schema}.build WHERE build_id = %(build_id)s AND state = 'retired';
 
+-- wait_little --
+SELECT set_config('lock_timeout', '500ms', true);
+
 -- forget_pages --
 -- A build that is live, or given up, is filled no more.
 DELETE FROM {schema}.page p USING {schema}.build b
