@@ -12,6 +12,7 @@ from temporalio.worker import Worker
 
 from activities.accept_ingest import IngestKeeper
 from activities.begin_reindex import ReindexBeginner
+from activities.collect_garbage import GarbageCollector
 from activities.contracts.deletion import Handler
 from activities.delete_sources import SourceDeleter
 from activities.embed_batch import BatchEmbedder
@@ -28,16 +29,21 @@ from activities.publish_page import PagePublisher
 from activities.read_document import FETCHER, size_limit
 from activities.restage_page import PageRestager
 from activities.set_access import AccessKeeper
+from activities.set_generation import PointerMover
 from activities.stage_green import GreenStager
 from activities.store import Store
 from workers.cores import usable_cores
+from workers.schedules import ensure_collecting
 from workers.tenant_guard import tenant_guards
 from workflows import queues
+from workflows.collect_garbage import CollectGarbage
+from workflows.collect_tick import CollectTick
 from workflows.delete_sources import DeleteSources
 from workflows.ingest_sources import IngestSources
 from workflows.propagate_deletion import PropagateDeletion
 from workflows.reindex_corpus import ReindexCorpus
 from workflows.retire_build import RetireBuild
+from workflows.set_generation import SetGeneration
 from workflows.set_source_access import SetSourceAccess
 from workflows.sync_corpus import SyncCorpus
 
@@ -65,6 +71,7 @@ class WorkerOptions:
     deletion_handlers: Sequence[Handler] = ()  # of hosts, for what they derived from sources; in this order
     keep_generations: int = 100
     keep_days: float = 7.0
+    collect_every: timedelta | None = None  # None: no schedule of these workers' making
     partition_chunks: int = 20_000  # from this many on, a build gets a partition of its own
     roles: Collection[str] = ROLES
     cores: int = field(default_factory=usable_cores)
@@ -80,6 +87,8 @@ async def running_workers(
         async with contextlib.AsyncExitStack() as running:
             for worker in workers:
                 await running.enter_async_context(worker)
+            if "control" in options.roles and options.collect_every is not None:
+                await ensure_collecting(client, every=options.collect_every, tenants=options.tenants)
             yield workers
 
 
@@ -116,6 +125,9 @@ def _workers(
                     SetSourceAccess,
                     DeleteSources,
                     PropagateDeletion,
+                    SetGeneration,
+                    CollectGarbage,
+                    CollectTick,
                 ],
                 sticky_queue_schedule_to_start_timeout=STICKY,
             )
@@ -152,6 +164,12 @@ def _workers(
             store, service_principals=options.service_principals, handlers=options.deletion_handlers
         )
         builds = BuildKeeper(store)
+        collector = GarbageCollector(
+            store,
+            keep_generations=options.keep_generations,
+            keep_days=options.keep_days,
+            partition_chunks=options.partition_chunks,
+        )
         methods: list[Callable[..., Any]] = [
             builds.list_green,
             builds.publish_green,
@@ -160,6 +178,10 @@ def _workers(
             builds.retire_build,
             _ingest_keeper(store, embedders, options).end_ingest,
             AccessKeeper(store).set_access,
+            PointerMover(store).set_generation,
+            collector.collect_page,
+            collector.list_scopes,
+            collector.list_outgrown,
             SourceDeleter(store).delete_sources,
             propagator.propagate_deletion,
             propagator.remove_rag,

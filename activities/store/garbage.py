@@ -12,7 +12,7 @@ from typing import Any, Final
 from activities.store.database import Store
 from activities.store.dropping import drop_builds
 from activities.store.freeing import PAGE, Freed, delete_revisions, delete_versions, locked
-from activities.store.requests import InvalidInput
+from activities.store.requests import InvalidInput, audit
 from activities.store.sql import queries
 from headwater.models import Scope
 
@@ -71,6 +71,14 @@ def oldest_generation(store: Store, scope: Scope) -> int:
     with store.connection() as connection:
         row = connection.execute(queries(store.schema, "garbage")["scope"], scope.model_dump()).fetchone()
     return 0 if row is None else int(row[1])
+
+
+def note_asked(store: Store, scope: Scope, keep: Keep, *, actor: str) -> None:
+    """Writes down who asked for it, and how much was to be kept. What the schedule starts is not written down."""
+    detail = {"keep_generations": keep.generations, "keep_s": keep.seconds}
+    scope_id = _scope_id(store, scope)
+    with store.connection() as connection:
+        audit(connection, store.schema, scope_id, actor=actor, action="collect_garbage", detail=detail)
 
 
 def scopes_after(store: Store, after: Scope | None, *, tenants: Collection[str], limit: int) -> list[Scope]:

@@ -1,0 +1,31 @@
+"""``SetGeneration``: what readers see is an older generation, or a newer one again; or it stays what it is."""
+
+from typing import Any
+
+from temporalio import workflow
+from temporalio.exceptions import ActivityError, is_cancelled_exception
+
+with workflow.unsafe.imports_passed_through():
+    from activities.contracts.generation import MovePointer
+    from headwater.contracts import SetGenerationInput, SetGenerationResult
+    from workflows.act import act
+    from workflows.failures import cause_of
+    from workflows.inputs import parse_input
+
+
+@workflow.defn(name="SetGeneration")
+class SetGeneration:
+    """One transaction. Sent again it changes nothing, so that it needs no request of its own."""
+
+    @workflow.run
+    async def run(self, raw: Any) -> SetGenerationResult:
+        request = parse_input(SetGenerationInput, raw)
+        wanted = MovePointer(
+            scope=request.scope, generation=request.generation, pin=request.pin, requested_by=request.requested_by
+        )
+        try:
+            return await act("set_generation", wanted, SetGenerationResult)
+        except ActivityError as error:
+            if is_cancelled_exception(error):
+                raise
+            raise cause_of(error) from None
