@@ -39,6 +39,7 @@ def test_the_environment_sets_each_of_them(monkeypatch: pytest.MonkeyPatch, tmp_
         "MAX_DOCUMENT_BYTES": "10MiB",
         "TENANTS": "a, b",
         "SERVICE_PRINCIPALS": "a:cleaner, b:x:y",
+        "DELETION_HANDLERS": "wiki=my-wiki:pages.Remove, notes=q:a:b",
         "KEEP_GENERATIONS": "3",
         "KEEP_DAYS": "0.5",
         "LOG_FORMAT": "json",
@@ -51,6 +52,7 @@ def test_the_environment_sets_each_of_them(monkeypatch: pytest.MonkeyPatch, tmp_
     assert settings.max_document_bytes == 10 * 1024 * 1024
     assert settings.tenants == ("a", "b")
     assert settings.granted_services == [("a", "cleaner"), ("b", "x:y")]
+    assert settings.deletion_layers == [("wiki", "my-wiki", "pages.Remove"), ("notes", "q", "a:b")]
     assert all(settings.is_given(field) for field in Settings.model_fields)
 
 
@@ -78,6 +80,11 @@ def test_a_relative_home_is_made_absolute(monkeypatch: pytest.MonkeyPatch, tmp_p
         ("CHUNK_OVERLAP", "1000"),
         ("MAX_DOCUMENT_BYTES", "0"),
         ("TENANTS", "a,b/c"),
+        ("DELETION_HANDLERS", "wiki"),
+        ("DELETION_HANDLERS", "wiki=queue"),
+        ("DELETION_HANDLERS", "wi ki=queue:remove"),
+        ("DELETION_HANDLERS", "wiki=q:a,wiki=q:b"),
+        ("DELETION_HANDLERS", "rag=q:a"),
         ("LOG_FORMAT", "hidden"),
     ],
 )
