@@ -142,7 +142,7 @@ def _read(
 def _is_cut_otherwise(before: str | None, now: str) -> bool:
     """The same text was of another format, as when it is Markdown now: its passages are others."""
     kinds = {each.partition("/")[0] for each in (before, now) if each in CURRENT}
-    return len(kinds) == 2
+    return len(kinds - {"unsupported"}) == 2
 
 
 def _failed(item: OpenItem, state: str, reason: str, *, parser: str) -> NotedItem:
