@@ -123,6 +123,20 @@ def source(store: Store, scope: Scope, source_id: str) -> SourceDetail | None:
         }
 
 
+def is_known(store: Store, scope: Scope) -> bool:
+    """Whether anything was ever synced, pushed or granted in this corpus."""
+    with store.connection() as connection:
+        return bool(connection.execute(queries(store.schema, "status")["scope"], scope.model_dump()).fetchone())
+
+
+def access_version(store: Store, scope: Scope, source_id: str) -> int | None:
+    """The version of a source's grants, also of one that has no text yet; None of one that was never heard of."""
+    key = scope.model_dump() | {"source_id": source_id}
+    with store.connection() as connection:
+        found = connection.execute(queries(store.schema, "status")["access_version"], key).fetchone()
+    return None if found is None else int(found[0])
+
+
 def sources_ending(store: Store, scope: Scope, endings: Sequence[str], *, limit: int) -> list[str]:
     """The ids of sources that end in one of these at a part of the path, shortest first."""
     with store.connection() as connection:
@@ -135,7 +149,7 @@ def _corpus(row: dict[str, Any]) -> CorpusStatus:
         "corpus": row["corpus"],
         "generation": row["generation"],
         "live_build": row["live_build"],
-        "pinned": False,
+        "pinned": row["pinned"],
         "space": {
             "embedder": row["embedder_spec"],
             "identity": row["embedder_identity"],

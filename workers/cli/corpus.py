@@ -24,9 +24,7 @@ def ensure_corpus(store: "Store", scope: Scope, settings: Settings) -> "LiveBuil
     build, embedder = live_build(store, scope), resolve_embedder(settings.embedder)
     if build is not None and not _was_moved(build, embedder, settings):
         return build
-    space = new_space(
-        settings.embedder, embedder, chunk_size=settings.chunk_size, chunk_overlap=settings.chunk_overlap
-    )
+    space = new_space(settings.embedder, embedder, chunk_size=settings.chunk_size, chunk_overlap=settings.chunk_overlap)
     return ensure_scope(store, scope, space)
 
 
@@ -45,5 +43,5 @@ def embedder_note(build: "LiveBuild", scope: Scope, settings: Settings) -> str |
         return None
     return (
         f"Corpus {scope} goes on with its own embedder {build.embedder_spec}, not {settings.embedder} of "
-        f"{variable_of('embedder')}: to use that one, sync the documents into a new corpus."
+        f"{variable_of('embedder')}: to use that one, run `headwater reindex --corpus {scope}`."
     )

@@ -5,7 +5,9 @@ from contextlib import contextmanager
 from typing import Final
 
 import click
+import pydantic
 
+from headwater.contracts.shared import first_fault
 from headwater.errors import HeadwaterError, LimitError, ScopeError, ValidationError
 from workers.guard.errors import ServiceError
 from workers.settings import SettingsError
@@ -65,3 +67,5 @@ def arguments() -> Iterator[None]:
         yield
     except (ValidationError, LimitError, ScopeError) as error:
         raise WrongUsage(str(error)) from error
+    except pydantic.ValidationError as error:
+        raise WrongUsage(str(first_fault(error))) from None

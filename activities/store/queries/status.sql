@@ -1,6 +1,6 @@
 -- corpora --
 -- What an operator sees of each corpus, or of one. Chunks are those that readers could see if they were granted everything.
-SELECT sc.tenant_id || '/' || sc.resource_id || '/' || sc.corpus_id AS corpus, sc.live_gen AS generation, sc.live_build,
+SELECT sc.tenant_id || '/' || sc.resource_id || '/' || sc.corpus_id AS corpus, sc.live_gen AS generation, sc.live_build, sc.pinned,
        p.embedder_spec, p.embedder_identity, p.dimensions, p.max_tokens, p.chunker,
        coalesce(states.total, 0)::bigint AS sources, seen.chunks,
        coalesce(states.by_state, '{}'::jsonb) AS by_state, coalesce(held.connectors, '[]'::jsonb) AS connectors
@@ -51,6 +51,15 @@ LEFT JOIN LATERAL (
   JOIN {schema}.build b ON b.build_id = x.build_id
   WHERE x.source_pk = s.source_pk AND x.build_id = sc.live_build AND x.gen_from <= sc.live_gen AND x.gen_to > sc.live_gen
     AND x.gen_from > s.fence_gen) v ON true
+WHERE sc.tenant_id = %(tenant_id)s AND sc.resource_id = %(resource_id)s AND sc.corpus_id = %(corpus_id)s
+  AND s.source_id = %(source_id)s;
+
+-- scope --
+SELECT 1 FROM {schema}.scope
+WHERE tenant_id = %(tenant_id)s AND resource_id = %(resource_id)s AND corpus_id = %(corpus_id)s;
+
+-- access_version --
+SELECT s.access_version FROM {schema}.scope sc JOIN {schema}.source s ON s.scope_id = sc.scope_id
 WHERE sc.tenant_id = %(tenant_id)s AND sc.resource_id = %(resource_id)s AND sc.corpus_id = %(corpus_id)s
   AND s.source_id = %(source_id)s;
 

@@ -1,0 +1,24 @@
+"""Options that several commands have, so that they read alike everywhere."""
+
+from collections.abc import Callable
+from typing import Any, Final, TypeVar
+
+import click
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+with_corpus: Final = click.option(
+    "--corpus", required=True, metavar="T/R/C", help="The corpus, as TENANT/RESOURCE/CORPUS."
+)
+with_json: Final = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+
+
+def with_principal(command: Command) -> Command:
+    """``--as`` and ``--group``: who asks, as the caller asserts it."""
+    as_option = click.option(
+        "--as", "principal", required=True, metavar="PRINCIPAL", help="Who asks, as the grants name them."
+    )
+    group_option = click.option(
+        "--group", "groups", multiple=True, metavar="GROUP", help="A group of whoever asks. May be repeated."
+    )
+    return as_option(group_option(command))
