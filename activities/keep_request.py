@@ -1,11 +1,10 @@
 """Activities `begin_request` and `end_request`: the frame around whatever a host asks for once."""
 
 import asyncio
-from datetime import timedelta
 from typing import Final
 
 from temporalio import activity
-from temporalio.client import WorkflowExecutionStatus
+from temporalio.client import WorkflowExecutionDescription, WorkflowExecutionStatus
 from temporalio.service import RPCError, RPCStatusCode
 
 from activities.containment import contained_async
@@ -13,7 +12,8 @@ from activities.contracts import BeginRequest, BegunRequest, Done, EndRequest
 from activities.store import Store, requests
 from activities.store.requests import Owner, Request, RequestRunning
 
-LOOK_EVERY: Final = timedelta(seconds=1)
+# Of a server that does not say which chain a run belongs to, a run that was handed over counts as going on.
+GOING_ON: Final = (WorkflowExecutionStatus.RUNNING, WorkflowExecutionStatus.CONTINUED_AS_NEW)
 
 
 class RequestKeeper:
@@ -50,14 +50,15 @@ class RequestKeeper:
         """Whether the workflow that has the request still lives. Of one workflow id Temporal runs one at a time."""
         if owner is None or owner.workflow_id == me.workflow_id:
             return False
-        handle = activity.client().get_workflow_handle(owner.workflow_id, first_execution_run_id=owner.run_id)
-        try:
-            found = await handle.describe()
-        except RPCError as error:
-            if error.status is RPCStatusCode.NOT_FOUND:
-                return False
-            raise RequestRunning("Temporal does not say whether the request is being carried out.") from error
-        return found.status is WorkflowExecutionStatus.RUNNING
+        latest = await _described(owner.workflow_id)
+        if latest is None or latest.status is not WorkflowExecutionStatus.RUNNING:
+            return False
+        # The id may have been given to another workflow since: what counts is the chain of runs that has the request.
+        first_run = latest.raw_info.first_run_id or latest.run_id
+        if first_run == owner.run_id:
+            return True
+        owners = await _described(owner.workflow_id, owner.run_id)
+        return owners is not None and not latest.raw_info.first_run_id and owners.status in GOING_ON
 
     @activity.defn(name="end_request")
     @contained_async
@@ -67,3 +68,13 @@ class RequestKeeper:
         else:
             await asyncio.to_thread(requests.finish_request, self._store, ended.request_no, ended.result)
         return Done()
+
+
+async def _described(workflow_id: str, run_id: str | None = None) -> WorkflowExecutionDescription | None:
+    """The run, or the latest one of that id; None if Temporal does not know it, any more or at all."""
+    try:
+        return await activity.client().get_workflow_handle(workflow_id, run_id=run_id).describe()
+    except RPCError as error:
+        if error.status is RPCStatusCode.NOT_FOUND:
+            return None
+        raise RequestRunning("Temporal does not say whether the request is being carried out.") from error

@@ -1,6 +1,7 @@
 """What becomes of documents that a host pushes: published, unchanged, refused, each by itself and all together."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import pytest
@@ -33,9 +34,10 @@ def host(store: Store, parser: ParserPool) -> Pusher:
 
 def grants(host: Pusher, source_id: str) -> tuple[list[str], int]:
     """Names that are granted, and the version of the grants."""
-    return host.rows(f"""
+    names, version = host.rows(f"""
         SELECT ARRAY(SELECT kind || name FROM headwater.grantee WHERE grantee_id = ANY (s.grants) ORDER BY 1), access_version
-          FROM headwater.source s WHERE source_id = '{source_id}'""")[0]  # type: ignore[return-value] # of that shape
+          FROM headwater.source s WHERE source_id = '{source_id}'""")[0]
+    return names, version
 
 
 def staged(host: Pusher) -> int:
@@ -283,11 +285,8 @@ def test_content_that_cannot_be_used_refuses_the_whole_request(host: Pusher, sto
         row = connection.execute("SELECT headwater.stage_open('t1', 'docs', 'handbook', 'text/plain')::text").fetchone()
     assert row is not None
     for content, why in (("00000000-0000-4000-8000-000000000000", "was not used for a day"), (row[0], "is not closed")):
-        kind, sentence = refusal(
-            lambda content=content: host.accept(
-                {"source_id": "b", "text": "Beta."}, {"source_id": "c", "staged": content}
-            )
-        )
+        sources = {"source_id": "b", "text": "Beta."}, {"source_id": "c", "staged": content}
+        kind, sentence = refusal(partial(host.accept, *sources))
         assert (kind, why in sentence, "sources.1.staged" in sentence) == ("InvalidInput", True, True)
     assert host.rows("SELECT count(*) FROM headwater.page") == [(1,)]
     assert visible(store) == {"a": ONE}
