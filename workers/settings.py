@@ -4,6 +4,7 @@ import difflib
 import os
 import re
 from collections.abc import Mapping
+from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
@@ -38,6 +39,20 @@ def _absolute(value: Path) -> Path:
 
 def _listed(value: object) -> object:
     return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
+
+def _interval(value: str) -> str:
+    if value != "off" and not timedelta(minutes=1) <= _length(value) <= timedelta(days=365):
+        raise ValueError(
+            "must be a number with s, m, h or d, of a minute at least and a year at most: 15m, 1h, 1d; or off"
+        )
+    return value
+
+
+def _length(interval: str) -> timedelta:
+    found = re.fullmatch(r"([0-9]{1,6})([smhd])", interval)
+    units = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+    return timedelta(**{units[found[2]]: int(found[1])}) if found else timedelta()
 
 
 def _service_principals(value: tuple[str, ...]) -> tuple[str, ...]:
@@ -122,6 +137,10 @@ class Settings(BaseSettings):
     partition_chunks: int = Field(
         default=20_000, ge=1, description="Chunks from which a corpus gets a partition with an index of its own"
     )
+    collect_every: Annotated[str, AfterValidator(_interval)] = Field(
+        default="1h",
+        description="How often `up` and `worker` have garbage collected: 15m, 1h, 1d; off: only `headwater gc` does",
+    )
     log_format: Literal["console", "json"] = Field(
         default="console", description="Form of the logs on stderr: console or json"
     )
@@ -167,6 +186,11 @@ class Settings(BaseSettings):
         """The handlers of hosts as (kind, task queue, activity)."""
         split = ((kind, *where.partition(":")) for kind, _, where in (h.partition("=") for h in self.deletion_handlers))
         return [(kind, queue, activity) for kind, queue, _, activity in split]
+
+    @property
+    def collects_every(self) -> timedelta | None:
+        """How often garbage is collected by itself; None: never."""
+        return None if self.collect_every == "off" else _length(self.collect_every)
 
     def is_given(self, field: str) -> bool:
         """Whether the environment set ``field``, rather than its default."""

@@ -362,14 +362,12 @@ def test_a_collection_that_is_cut_off_anywhere_is_finished_by_the_next(store: St
         assert count(store) == dict.fromkeys(("revision", "span", "chunk", "document_version"), 2 * transactions)
 
 
-def test_a_broken_connection_leaves_whole_pages(store: Store, three: Corpus, postgres: str) -> None:
+def test_a_broken_connection_leaves_whole_pages(store: Store, three: Corpus, postgres: str, database: str) -> None:
     progress = collect(store, three.scope, NOW)
     next(progress)
     with psycopg.connect(postgres, autocommit=True) as admin:
-        admin.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s",
-            (store.pool.conninfo.rpartition("/")[2],),
-        )
+        name = database.rpartition("/")[2]
+        admin.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", (name,))
     assert gc(store, three) == Freed(revisions=2, chunks=3, documents=2)
 
 

@@ -14,9 +14,15 @@ from workers.cli.console import ColourChoice, Output
 from workers.cli.context import Invocation
 from workers.cli.doctor import doctor_command
 from workers.cli.errors import EXIT_FAILED, exit_status, sentence_of
+from workers.cli.gc import gc_command
+from workers.cli.generation import generation_group
 from workers.cli.migrate import migrate_command
+from workers.cli.reindex import reindex_command
 from workers.cli.search import search_command
 from workers.cli.source import source_group
+from workers.cli.source_delete import delete_command
+from workers.cli.source_grant import grant_command, revoke_command
+from workers.cli.source_propagate import propagate_command
 from workers.cli.status import status_command
 from workers.cli.sync import sync_group
 from workers.cli.up import up_command
@@ -76,12 +82,17 @@ for command in (
     search_command,
     status_command,
     source_group,
+    reindex_command,
+    generation_group,
+    gc_command,
     migrate_command,
     worker_command,
     doctor_command,
     config_command,
 ):
     headwater.add_command(command)
+for command in (delete_command, grant_command, revoke_command, propagate_command):
+    source_group.add_command(command)
 
 
 def run(arguments: Sequence[str] | None = None) -> int:

@@ -89,8 +89,9 @@ def _corpora(corpora: Sequence[Mapping[str, Any]]) -> Table:
     table = _table("corpus", "generation", "documents", "chunks", "states", "embedder")
     for corpus in corpora:
         states = ", ".join(f"{count:,} {state}" for state, count in corpus["by_state"].items())
-        numbers = (f"{corpus[key]:,}" for key in ("generation", "sources", "chunks"))
-        table.add_row(*map(plain, (corpus["corpus"], *numbers, states, corpus["space"]["embedder"])))
+        generation = f"{corpus['generation']:,}{' pinned' if corpus['pinned'] else ''}"
+        numbers = (f"{corpus[key]:,}" for key in ("sources", "chunks"))
+        table.add_row(*map(plain, (corpus["corpus"], generation, *numbers, states, corpus["space"]["embedder"])))
     return table
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Collection
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -58,7 +59,11 @@ async def work(invocation: Invocation, services: Services, roles: frozenset[str]
     with Store.open(services.database_url, schema=services.schema) as store:
         async with interrupts(before_leaving=output.show_cursor) as stop:
             client = await connect_temporal(services, core_logs="WARN")
-            async with running_workers(client, store, worker_options(invocation.settings, roles)):
+            # Whoever stays keeps the schedule too; a command that ends by itself collects what it left.
+            options = replace(
+                worker_options(invocation.settings, roles), collect_every=invocation.settings.collects_every
+            )
+            async with running_workers(client, store, options):
                 output.note(f"Ready: {', '.join(role for role in ROLES if role in roles)}. Ctrl-C stops.")
                 await _until(stop, services)
                 output.note("Stopping; Ctrl-C again leaves at once.")
