@@ -52,11 +52,12 @@ class BuildKeeper:
     def flip_build(self, ref: BuildRef) -> FlippedBuild:
         with heartbeating():
             flipped = builds.flip_build(self._store, ref.build_id, actor=ref.requested_by)
+            sources, chunks = builds.built_size(self._store, ref.build_id)
         return FlippedBuild(
             generation=flipped.generation,
             former=flipped.former,
-            sources=flipped.sources,
-            chunks=flipped.chunks,
+            sources=sources,
+            chunks=chunks,
             missing=flipped.missing,
         )
 

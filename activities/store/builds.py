@@ -43,8 +43,6 @@ class Flipped:
 
     generation: int | None
     former: int | None = None  # the build that readers saw before
-    sources: int = 0
-    chunks: int = 0
     missing: int = 0
 
 
@@ -63,6 +61,7 @@ class _Level:
     head_gen: int
     live_build: int
     live_gen: int
+    sources: int
     missing: int
     extra: int
     failed: int
@@ -145,21 +144,17 @@ def flip_build(store: Store, build_id: int, *, actor: str | None = None) -> Flip
     """
     sql, key = queries(store.schema, "builds"), {"build_id": build_id}
     with store.connection() as connection:
+        if earlier := connection.execute(sql["first_flip"], key).fetchone():
+            former = connection.execute(sql["former"], key).fetchone()
+            return Flipped(generation=earlier[0], former=former[0] if former else None)
         levels = connection.cursor(row_factory=class_row(_Level))
         with connection.transaction():
             connection.execute(sql["look_up"], {})
             level = levels.execute(sql["level"], key).fetchone()
-            built = connection.execute(sql["built"], key).fetchone()
-        if level is None or built is None:
-            raise BuildConflict(f"Build {build_id} is not there: start the re-index again.")
-        if earlier := connection.execute(sql["first_flip"], key).fetchone():
-            former = connection.execute(sql["former"], key).fetchone()
-            return Flipped(
-                generation=earlier[0], former=former[0] if former else None, sources=built[0], chunks=built[1]
-            )
         with connection.transaction():
             scope = connection.execute(sql["lock_scope_of"], key).fetchone()
-            assert scope is not None
+            if level is None or scope is None:
+                raise BuildConflict(f"Build {build_id} is not there: start the re-index again.")
             scope_id, head_gen, live_build, live_gen, is_pinned = scope
             check_building(connection, store.schema, build_id)
             if is_pinned:
@@ -174,11 +169,19 @@ def flip_build(store: Store, build_id: int, *, actor: str | None = None) -> Flip
                 raise BuildConflict(_failed(level))
             gen = head_gen + 1
             connection.execute(sql["retire_live"], {"live_build": live_build})
-            connection.execute(sql["flip"], {**key, "scope_id": scope_id, "gen": gen, "sources": built[0]})
+            connection.execute(sql["flip"], {**key, "scope_id": scope_id, "gen": gen, "sources": level.sources})
             detail = {"build": build_id, "from": live_build, "generation": gen}
             audit(connection, store.schema, scope_id, actor=actor, action="reindex.flip", detail=detail)
         _forget_pages(connection, sql, build_id)
-        return Flipped(generation=gen, former=live_build, sources=built[0], chunks=built[1])
+        return Flipped(generation=gen, former=live_build)
+
+
+def built_size(store: Store, build_id: int) -> tuple[int, int]:
+    """Sources and chunks of the build's newest state."""
+    with store.connection() as connection:
+        found = connection.execute(queries(store.schema, "builds")["built"], {"build_id": build_id}).fetchone()
+    assert found is not None
+    return found[0], found[1]
 
 
 def _failed(level: _Level) -> str:

@@ -62,7 +62,7 @@ FOR NO KEY UPDATE OF s;
 SELECT b.state, b.scope_id, b.slab, b.space_id, x.dimensions FROM {schema}.build b JOIN {schema}.space x USING (space_id) WHERE b.build_id = %(build_id)s;
 
 -- look_up --
--- The statements that compare whole builds walk one build's spans and look everything else up by its key, whatever the planner
+-- The statements that compare whole builds read each span of both once, and look the rest up by its key, whatever the planner
 -- believes of tables that have just grown: a join was planned for one row, and took the square of all of them.
 SELECT set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true),
        set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true);
@@ -70,35 +70,33 @@ SELECT set_config('plan_cache_mode', 'force_generic_plan', true), set_config('en
 -- level --
 -- How far a build is from what readers see, by document versions and both ways. Sources that are forgotten or revoked are
 -- not carried over; held ones are, and stay hidden. `failed` are those of the missing that could not be carried over.
+-- Versions that both have are level whatever the fence is: it hides what began at or before it, and the copy began later than
+-- the original and before any fence that was set since.
 WITH b AS MATERIALIZED (
   SELECT g.build_id, g.scope_id, s.head_gen, s.live_build, s.live_gen
   FROM {schema}.build g JOIN {schema}.scope s USING (scope_id) WHERE g.build_id = %(build_id)s),
-missing AS MATERIALIZED (
-  SELECT o.source_id, x.version_id
+spans AS MATERIALIZED (
+  SELECT x.source_pk, x.version_id, x.gen_from, true AS is_shown
   FROM b JOIN {schema}.span x ON x.build_id = b.live_build AND x.gen_from <= b.live_gen AND x.gen_to > b.live_gen
-  CROSS JOIN LATERAL (SELECT * FROM {schema}.source WHERE source_pk = x.source_pk LIMIT 1) o
-  WHERE x.gen_from > o.fence_gen
-    AND (SELECT g.version_id FROM {schema}.span g
-         WHERE g.source_pk = x.source_pk AND g.build_id = %(build_id)s AND g.gen_to = 9223372036854775807
-           AND g.gen_from > o.fence_gen LIMIT 1) IS DISTINCT FROM x.version_id
-    AND (SELECT true FROM {schema}.tombstone t
-         WHERE t.scope_id = o.scope_id AND t.id = o.source_id AND t.reason IN ('forgotten', 'revoked') LIMIT 1) IS NULL),
-extra AS MATERIALIZED (
-  SELECT g.source_pk
-  FROM {schema}.span g
-  CROSS JOIN LATERAL (SELECT * FROM {schema}.source WHERE source_pk = g.source_pk LIMIT 1) o
-  WHERE g.build_id = %(build_id)s AND g.gen_to = 9223372036854775807 AND g.gen_from > o.fence_gen
-    AND (SELECT x.version_id FROM {schema}.span x, b
-         WHERE x.source_pk = g.source_pk AND x.build_id = b.live_build AND x.gen_from <= b.live_gen AND x.gen_to > b.live_gen
-           AND x.gen_from > o.fence_gen LIMIT 1) IS DISTINCT FROM g.version_id
+  UNION ALL
+  SELECT x.source_pk, x.version_id, x.gen_from, false
+  FROM {schema}.span x WHERE x.build_id = %(build_id)s AND x.gen_to = 9223372036854775807),
+lone AS MATERIALIZED (
+  SELECT o.source_id, l.version_id, l.is_missing
+  FROM (SELECT source_pk, version_id, min(gen_from) AS gen_from, bool_and(is_shown) AS is_missing
+        FROM spans GROUP BY source_pk, version_id HAVING count(*) = 1) l
+  CROSS JOIN LATERAL (SELECT * FROM {schema}.source WHERE source_pk = l.source_pk LIMIT 1) o
+  WHERE l.gen_from > o.fence_gen
     AND (SELECT true FROM {schema}.tombstone t
          WHERE t.scope_id = o.scope_id AND t.id = o.source_id AND t.reason IN ('forgotten', 'revoked') LIMIT 1) IS NULL),
 failed AS MATERIALIZED (
-  SELECT m.source_id FROM missing m
-  WHERE (SELECT true FROM {schema}.page_item i JOIN {schema}.page p USING (page_id)
-         WHERE i.version_id = m.version_id AND p.build_id = %(build_id)s AND i.outcome = 'failed' LIMIT 1))
+  SELECT l.source_id FROM lone l
+  WHERE l.is_missing AND (
+    SELECT true FROM (SELECT * FROM {schema}.page_item WHERE version_id = l.version_id OFFSET 0) i JOIN {schema}.page p USING (page_id)
+    WHERE p.build_id = %(build_id)s AND i.outcome = 'failed' LIMIT 1))
 SELECT b.head_gen, b.live_build, b.live_gen,
-       (SELECT count(*) FROM missing) AS missing, (SELECT count(*) FROM extra) AS extra,
+       (SELECT count(*) FROM spans WHERE NOT is_shown) AS sources,
+       (SELECT count(*) FROM lone WHERE is_missing) AS missing, (SELECT count(*) FROM lone WHERE NOT is_missing) AS extra,
        (SELECT count(*) FROM failed) AS failed,
        ARRAY (SELECT source_id FROM failed ORDER BY source_id LIMIT 5) AS failed_ids
 FROM b;

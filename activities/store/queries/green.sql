@@ -2,18 +2,25 @@
 
 -- strays --
 -- Spans of what readers do not see, or see in another version: the build would show it after the flip.
-SELECT g.rev_id, g.gen_from
-FROM {schema}.build b
-JOIN {schema}.scope c USING (scope_id)
-JOIN {schema}.span g ON g.build_id = b.build_id
-CROSS JOIN LATERAL (SELECT * FROM {schema}.source WHERE source_pk = g.source_pk LIMIT 1) o
-WHERE b.build_id = %(build_id)s
-  AND (g.gen_to < 9223372036854775807 OR g.gen_from <= o.fence_gen
-    OR (SELECT true FROM {schema}.tombstone t
-        WHERE t.scope_id = o.scope_id AND t.id = o.source_id AND t.reason IN ('forgotten', 'revoked') LIMIT 1)
-    OR (SELECT x.version_id FROM {schema}.span x
-        WHERE x.source_pk = g.source_pk AND x.build_id = c.live_build AND x.gen_from <= c.live_gen AND x.gen_to > c.live_gen
-          AND x.gen_from > o.fence_gen LIMIT 1) IS DISTINCT FROM g.version_id);
+WITH b AS MATERIALIZED (
+  SELECT g.build_id, g.scope_id, s.live_build, s.live_gen
+  FROM {schema}.build g JOIN {schema}.scope s USING (scope_id) WHERE g.build_id = %(build_id)s),
+spans AS MATERIALIZED (
+  SELECT x.source_pk, x.version_id, NULL::bigint AS rev_id, NULL::bigint AS gen_from
+  FROM b JOIN {schema}.span x ON x.build_id = b.live_build AND x.gen_from <= b.live_gen AND x.gen_to > b.live_gen
+  UNION ALL
+  SELECT x.source_pk, x.version_id, x.rev_id, x.gen_from
+  FROM {schema}.span x WHERE x.build_id = %(build_id)s AND x.gen_to = 9223372036854775807)
+SELECT min(rev_id), min(gen_from) FROM spans GROUP BY source_pk, version_id HAVING count(*) = 1 AND min(rev_id) IS NOT NULL
+UNION ALL
+SELECT x.rev_id, x.gen_from FROM {schema}.span x WHERE x.build_id = %(build_id)s AND x.gen_to < 9223372036854775807
+UNION ALL
+SELECT x.rev_id, x.gen_from
+FROM b
+JOIN {schema}.tombstone t ON t.scope_id = b.scope_id AND t.reason IN ('forgotten', 'revoked')
+CROSS JOIN LATERAL (SELECT * FROM {schema}.source WHERE scope_id = t.scope_id AND source_id = t.id LIMIT 1) o
+CROSS JOIN LATERAL (
+  SELECT * FROM {schema}.span WHERE build_id = %(build_id)s AND source_pk = o.source_pk AND gen_to = 9223372036854775807) x;
 
 -- drop_strays --
 -- One that was judged a stray before the lock and is none any more is only carried over again.
@@ -26,18 +33,21 @@ WHERE g.rev_id = u.rev_id AND g.gen_from = u.gen_from AND g.build_id = %(build_i
 WITH b AS MATERIALIZED (
   SELECT g.build_id, g.scope_id, s.live_build, s.live_gen
   FROM {schema}.build g JOIN {schema}.scope s USING (scope_id) WHERE g.build_id = %(build_id)s AND g.state = 'building'),
+spans AS MATERIALIZED (
+  SELECT x.source_pk, x.version_id, x.rev_id, x.gen_from
+  FROM b JOIN {schema}.span x ON x.build_id = b.live_build AND x.gen_from <= b.live_gen AND x.gen_to > b.live_gen
+  UNION ALL
+  SELECT x.source_pk, x.version_id, NULL, NULL
+  FROM {schema}.span x WHERE x.build_id = %(build_id)s AND x.gen_to = 9223372036854775807),
 missing AS MATERIALIZED (
-  SELECT o.source_id, x.version_id,
-         (SELECT r.n_chunks FROM {schema}.revision r WHERE r.rev_id = x.rev_id) AS n_chunks
-  FROM b
-  JOIN {schema}.span x ON x.build_id = b.live_build AND x.gen_from <= b.live_gen AND x.gen_to > b.live_gen
-  CROSS JOIN LATERAL (SELECT * FROM {schema}.source WHERE source_pk = x.source_pk LIMIT 1) o
-  WHERE x.gen_from > o.fence_gen
-    AND (SELECT g.version_id FROM {schema}.span g
-         WHERE g.source_pk = x.source_pk AND g.build_id = %(build_id)s AND g.gen_to = 9223372036854775807 LIMIT 1)
-        IS DISTINCT FROM x.version_id
-    AND (SELECT true FROM {schema}.page_item i JOIN {schema}.page p USING (page_id)
-         WHERE i.version_id = x.version_id AND p.build_id = %(build_id)s LIMIT 1) IS NULL
+  SELECT o.source_id, l.version_id,
+         (SELECT r.n_chunks FROM {schema}.revision r WHERE r.rev_id = l.rev_id) AS n_chunks
+  FROM (SELECT source_pk, version_id, min(rev_id) AS rev_id, min(gen_from) AS gen_from
+        FROM spans GROUP BY source_pk, version_id HAVING count(*) = 1 AND min(rev_id) IS NOT NULL) l
+  CROSS JOIN LATERAL (SELECT * FROM {schema}.source WHERE source_pk = l.source_pk LIMIT 1) o
+  WHERE l.gen_from > o.fence_gen
+    AND (SELECT true FROM (SELECT * FROM {schema}.page_item WHERE version_id = l.version_id OFFSET 0) i JOIN {schema}.page p USING (page_id)
+         WHERE p.build_id = %(build_id)s LIMIT 1) IS NULL
     AND (SELECT true FROM {schema}.tombstone t
          WHERE t.scope_id = o.scope_id AND t.id = o.source_id AND t.reason IN ('forgotten', 'revoked') LIMIT 1) IS NULL),
 placed AS (
