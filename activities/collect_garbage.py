@@ -60,5 +60,6 @@ class GarbageCollector:
     @contained
     def list_outgrown(self, wanted: ListScopes) -> ListedScopes:
         tenants = [wanted.tenant_id] if wanted.tenant_id else []
-        found = builds.outgrown(self._store, large_chunks=self._partition_chunks, tenants=tenants)
+        with heartbeating():  # it counts the chunks of every corpus
+            found = builds.outgrown(self._store, large_chunks=self._partition_chunks, tenants=tenants)
         return ListedScopes(scopes=found[: wanted.limit], is_last=len(found) <= wanted.limit)

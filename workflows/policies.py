@@ -83,7 +83,7 @@ POLICIES: Final = {
     "set_generation": _policy(DB, seconds=30, heartbeat_s=None, first_s=0.2, longest_s=10),
     "collect_page": _policy(DB, seconds=120, heartbeat_s=20, first_s=1, longest_s=60),
     "list_scopes": _policy(DB, seconds=30, heartbeat_s=None, first_s=1, longest_s=60),
-    "list_outgrown": _policy(DB, seconds=300, heartbeat_s=None, first_s=1, longest_s=60),
+    "list_outgrown": _policy(DB, seconds=300, heartbeat_s=20, first_s=1, longest_s=60),
     "advance_checkpoint": _policy(DB, seconds=15, heartbeat_s=None, first_s=0.2, longest_s=10),
     "end_pass": _policy(DB, seconds=15, heartbeat_s=None, first_s=0.2, longest_s=10),
 }

@@ -1,6 +1,7 @@
 """What the environment may say, and what is said about the rest."""
 
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,8 @@ def test_the_environment_sets_each_of_them(monkeypatch: pytest.MonkeyPatch, tmp_
         "DELETION_HANDLERS": "wiki=my-wiki:pages.Remove, notes=q:a:b",
         "KEEP_GENERATIONS": "3",
         "KEEP_DAYS": "0.5",
+        "PARTITION_CHUNKS": "5000",
+        "COLLECT_EVERY": "15m",
         "LOG_FORMAT": "json",
     }
     for name, value in given.items():
@@ -53,7 +56,14 @@ def test_the_environment_sets_each_of_them(monkeypatch: pytest.MonkeyPatch, tmp_
     assert settings.tenants == ("a", "b")
     assert settings.granted_services == [("a", "cleaner"), ("b", "x:y")]
     assert settings.deletion_layers == [("wiki", "my-wiki", "pages.Remove"), ("notes", "q", "a:b")]
+    assert settings.collects_every == timedelta(minutes=15)
     assert all(settings.is_given(field) for field in Settings.model_fields)
+
+
+def test_collecting_by_itself_can_be_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert load_settings().collects_every == timedelta(hours=1)
+    monkeypatch.setenv("HEADWATER_COLLECT_EVERY", "off")
+    assert load_settings().collects_every is None
 
 
 def test_an_empty_variable_is_as_good_as_none(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,6 +95,9 @@ def test_a_relative_home_is_made_absolute(monkeypatch: pytest.MonkeyPatch, tmp_p
         ("DELETION_HANDLERS", "wi ki=queue:remove"),
         ("DELETION_HANDLERS", "wiki=q:a,wiki=q:b"),
         ("DELETION_HANDLERS", "rag=q:a"),
+        ("COLLECT_EVERY", "5x"),
+        ("COLLECT_EVERY", "59s"),
+        ("COLLECT_EVERY", "999999d"),
         ("LOG_FORMAT", "hidden"),
     ],
 )
