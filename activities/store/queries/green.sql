@@ -102,7 +102,7 @@ LEFT JOIN LATERAL (
   SELECT r.rev_id, l.slab
   FROM {schema}.scope s
   JOIN {schema}.build l ON l.build_id = s.live_build
-  JOIN {schema}.revision r ON r.version_id = d.version_id AND r.build_id = l.build_id
+  JOIN (SELECT * FROM {schema}.revision WHERE version_id = d.version_id OFFSET 0) r ON r.build_id = l.build_id
   JOIN {schema}.span x ON x.rev_id = r.rev_id AND x.gen_from <= s.live_gen AND x.gen_to > s.live_gen
   WHERE s.scope_id = d.scope_id AND x.gen_from > o.fence_gen
   LIMIT 1) v ON true
@@ -127,7 +127,7 @@ UPDATE {schema}.page_item SET status = %(status)s WHERE page_id = %(page_id)s AN
 
 -- copy_page --
 -- Within one space nothing is cut or embedded again: the page's chunks are copied as they are. What readers see no more
--- is left out.
+-- is left out. OFFSET 0: by its version alone, of which there are few revisions; the planner also read all of the build.
 WITH mine AS MATERIALIZED (
   SELECT ord, version_id FROM {schema}.page_item WHERE page_id = %(page_id)s AND status IS NULL ORDER BY ord FOR UPDATE),
 old AS MATERIALIZED (
@@ -137,9 +137,9 @@ old AS MATERIALIZED (
   JOIN {schema}.build l ON l.build_id = s.live_build
   CROSS JOIN LATERAL (
     SELECT r.*, l.slab
-    FROM {schema}.revision r
+    FROM (SELECT * FROM {schema}.revision WHERE version_id = m.version_id OFFSET 0) r
     JOIN {schema}.span x ON x.rev_id = r.rev_id AND x.gen_from <= s.live_gen AND x.gen_to > s.live_gen
-    WHERE r.version_id = m.version_id AND r.build_id = l.build_id
+    WHERE r.build_id = l.build_id
     LIMIT 1) v),
 new AS (
   INSERT INTO {schema}.revision (scope_id, build_id, source_pk, version_id, source_seq, sensitivity, is_derived, base_gen, n_chunks)
