@@ -27,8 +27,8 @@ with workflow.unsafe.imports_passed_through():
     from workflows.inputs import parse_input
 
 AT_ONCE: Final = 2
-SCOPES_A_PAGE: Final = 100
-PAGES_A_RUN: Final = 20
+SCOPES_A_PAGE: Final = 50
+PAGES_A_RUN: Final = 30
 # The schedule starts no second tick while one runs: one corpus that hangs must not end all collection.
 LONGEST: Final = timedelta(hours=6)
 
@@ -67,7 +67,8 @@ class CollectTick:
             else:
                 self._carried = self._carried.model_copy(update={"after": listed.scopes[-1]})
             pages += 1
-            if self._carried.tenants and pages >= PAGES_A_RUN:
+            is_long = pages >= PAGES_A_RUN or workflow.info().is_continue_as_new_suggested()
+            if self._carried.tenants and is_long:
                 workflow.continue_as_new(args=[raw, self._carried])
         return self._carried.counts
 
