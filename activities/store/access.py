@@ -135,13 +135,34 @@ def ensure_grantees(
     connection: Connection, schema: str, tenant_id: str, grants: Iterable[Grants]
 ) -> dict[Grantee, int]:
     """The numbers of all names in ``grants``, made where they are new. To be called outside any transaction."""
-    names = sorted({grantee for each in grants for grantee in ends_of(each)})
+    names = _names(grants)
+    if names:
+        connection.execute(queries(schema, "access")["ensure_grantees"], _named(tenant_id, names))
+    return _numbers(connection, schema, tenant_id, names)
+
+
+def grantee_numbers(
+    connection: Connection, schema: str, tenant_id: str, grants: Iterable[Grants]
+) -> dict[Grantee, int] | None:
+    """The numbers of all names in ``grants``; None if one is new, and `ensure_grantees` is to be called before."""
+    names = _names(grants)
+    numbers = _numbers(connection, schema, tenant_id, names)
+    return numbers if len(numbers) == len(names) else None
+
+
+def _names(grants: Iterable[Grants]) -> list[Grantee]:
+    return sorted({grantee for each in grants for grantee in ends_of(each)})
+
+
+def _numbers(connection: Connection, schema: str, tenant_id: str, names: Sequence[Grantee]) -> dict[Grantee, int]:
     if not names:
         return {}
-    sql = queries(schema, "access")
-    named = {"tenant_id": tenant_id, "kinds": [kind for kind, _ in names], "names": [name for _, name in names]}
-    connection.execute(sql["ensure_grantees"], named)
-    return {(kind, name): number for kind, name, number in connection.execute(sql["grantees"], named)}
+    rows = connection.execute(queries(schema, "access")["grantees"], _named(tenant_id, names))
+    return {(kind, name): number for kind, name, number in rows}
+
+
+def _named(tenant_id: str, names: Sequence[Grantee]) -> dict[str, object]:
+    return {"tenant_id": tenant_id, "kinds": [kind for kind, _ in names], "names": [name for _, name in names]}
 
 
 def authorize(

@@ -70,6 +70,21 @@ class Candidate:
     access_version: int | None
 
     @property
+    def grants(self) -> Grants | None:
+        """The grants it is to have. A connector's are those of the next version."""
+        if self.wanted is None:
+            return None
+        if "access_version" in self.wanted:
+            return Grants.model_validate(self.wanted)
+        # Listed by this project, and parsed before.
+        return Grants.model_construct(
+            principal_ids=tuple(self.wanted["principal_ids"]),
+            group_ids=tuple(self.wanted["group_ids"]),
+            everyone=self.wanted["everyone"],
+            access_version=(self.access_version or 0) + 1,
+        )
+
+    @property
     def is_known(self) -> bool:
         """It has a status, or a text that the build shows."""
         return self.known_state not in (None, "pending") or self.seen_seq is not None
@@ -107,18 +122,18 @@ class Asked:
 
 
 def ask(candidate: Candidate, numbers: Mapping[Grantee, int]) -> Asked | None:
-    """The grants ``candidate`` asks for, by the ``numbers`` of the names; None if they are to stay.
+    """What comes of the grants that ``candidate`` asks for, by the ``numbers`` of the names; None if they are to stay.
 
     A host's come with a version of their own. A connector's have none: it is raised whenever they differ.
     """
-    if candidate.wanted is None or candidate.source_pk is None:
+    grants = candidate.grants
+    if grants is None or candidate.wanted is None or candidate.source_pk is None:
         return None
     ends = {int(number): datetime.fromisoformat(end) for number, end in (candidate.ends or {}).items()}
     stored = candidate.access_version or 0
     held = HeldGrants(
         candidate.source_id, candidate.source_pk, stored, GrantedSet(frozenset(candidate.held or ()), ends)
     )
-    grants = Grants.model_validate({"access_version": stored + 1, **candidate.wanted})
     if grants.is_too_wide:
         return Asked(GrantedSet(frozenset(), {}), grants.access_version, "set", is_too_wide=True)
     granted = granted_set(grants, numbers)

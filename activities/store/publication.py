@@ -53,10 +53,7 @@ class Publication:
 
     def write(self) -> PublishedPage:
         regranted = self._regranted()
-        written = [each.source_pk for each in regranted] + _pks(self._with(Outcome.PUBLISHED, Outcome.DELETED))
-        if written:
-            hidden = [source_id for each in self.inherited for source_id in each.ids]
-            self._run("lock_sources", scope_id=self.pointer.scope_id, source_pks=written, source_ids=hidden)
+        self._lock_sources(regranted)
         generation = self._write_spans()
         write_grants(self.connection, self.schema, regranted)
         self._hide(generation)
@@ -66,12 +63,12 @@ class Publication:
             self._write_members()
         result = self._result(generation)
         self._run(
-            "note_outcomes",
+            "finish_page",
             ords=[each.candidate.ord for each in self.judged],
             outcomes=[each.outcome.value for each in self.judged],
+            rev_ids=[each.candidate.rev_id for each in self.judged if each.candidate.rev_id is not None],
+            result=Jsonb(self._kept(result)),
         )
-        self._run("drop_cuts")
-        self._run("finish_page", result=Jsonb(self._kept(result)))
         return result
 
     def _regranted(self) -> list[NewGrants]:
@@ -92,6 +89,15 @@ class Publication:
             if each.source_pk is not None and (each.held or each.ends)
         ]
 
+    def _lock_sources(self, regranted: Sequence[NewGrants]) -> None:
+        published, deleted = self._with(Outcome.PUBLISHED), self._with(Outcome.DELETED)
+        written = [each.source_pk for each in regranted] + _pks([*published, *deleted])
+        hidden = [source_id for each in self.inherited for source_id in each.ids]
+        if hidden:
+            self._run("lock_with_hidden", scope_id=self.pointer.scope_id, source_pks=written, source_ids=hidden)
+        elif written:
+            self._run("lock_sources", source_pks=written)
+
     def _write_spans(self) -> int:
         """What readers see changes here. The generation they see afterwards, or will when the pointer is released."""
         published, deleted = self._with(Outcome.PUBLISHED), self._with(Outcome.DELETED)
@@ -109,16 +115,15 @@ class Publication:
         return gen
 
     def _open(self, published: Sequence[Candidate], gen: int) -> None:
-        rev_ids, numbers = [each.rev_id for each in published], [each.number for each in published]
-        self._run("close_replaced", gen=gen, build_id=self.pointer.build_id, published=_pks(published))
-        self._run("open_spans", gen=gen, rev_ids=rev_ids)
-        self._run("number_versions", version_ids=[each.version_id for each in published], numbers=numbers)
         self._run(
-            "own_sources",
-            published=_pks(published),
-            rev_ids=rev_ids,
-            numbers=numbers,
+            "show_revisions",
+            gen=gen,
+            build_id=self.pointer.build_id,
             connector_id=self.connector_id,
+            source_pks=_pks(published),
+            rev_ids=[each.rev_id for each in published],
+            version_ids=[each.version_id for each in published],
+            numbers=[each.number for each in published],
         )
         if cleared := [each for each in published if each.clears_tombstone]:
             self._run(

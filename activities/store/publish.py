@@ -11,7 +11,7 @@ import psycopg
 from psycopg.rows import class_row
 
 from activities.contracts import PublishedPage
-from activities.store.access import Grantee, ensure_grantees
+from activities.store.access import Grantee, ensure_grantees, grantee_numbers
 from activities.store.database import Store
 from activities.store.judge import Candidate, Outcome, ask, judge
 from activities.store.lease import stale_fence
@@ -78,7 +78,6 @@ def _try_to_publish(
     key = {"page_id": page_id}
     with connection.pipeline(), connection.transaction():
         connection.execute(sql["plan_once"], {})
-        named = connection.execute(sql["grantees"], key)
         unfinished = connection.execute(sql["unfinished"], key)
         scopes = connection.cursor(row_factory=class_row(_Scope)).execute(sql["lock_scope"], key)
         pages = connection.cursor(row_factory=class_row(_Page)).execute(sql["page"], key)
@@ -96,10 +95,10 @@ def _try_to_publish(
             return PublishedPage(is_stale_build=True, generation=scope.live_gen), ("", [])
         found = candidates.fetchall()
         _check_ready(page_id, found, unfinished.fetchone())
-        numbers: dict[Grantee, int | None] = {(kind, name): number for kind, name, number in named.fetchall()}
-        known = {name: number for name, number in numbers.items() if number is not None}
-        if len(known) < len(numbers):
-            return None, (page.tenant_id, _grants_of(found))
+        wanted = _grants_of(found)
+        numbers = grantee_numbers(connection, schema, page.tenant_id, wanted)
+        if numbers is None:
+            return None, (page.tenant_id, wanted)
         pointer = Pointer(
             scope_id=page.scope_id,
             build_id=page.build_id,
@@ -108,7 +107,7 @@ def _try_to_publish(
             build_head=page.build_head,
             is_pinned=scope.pinned,
         )
-        judged, inherited = _judge_all(connection, schema, page, found, known)
+        judged, inherited = _judge_all(connection, schema, page, found, numbers)
         publication = Publication(connection, schema, sql, page_id, page.connector_id, pointer, judged, inherited)
         return publication.write(), ("", [])
 
@@ -137,9 +136,7 @@ def _judge_all(
 
 
 def _grants_of(candidates: Sequence[Candidate]) -> list[Grants]:
-    return [
-        Grants.model_validate({"access_version": 1, **each.wanted}) for each in candidates if each.wanted is not None
-    ]
+    return [grants for each in candidates if (grants := each.grants) is not None]
 
 
 def _check_ready(page_id: int, candidates: Sequence[Candidate], unfinished: tuple[int, int, int] | None) -> None:
