@@ -15,7 +15,8 @@ SEEN: LiteralString = """
     JOIN {schema}.span x ON x.build_id = p.live_build AND x.gen_from <= p.live_gen AND x.gen_to > p.live_gen
     JOIN {schema}.source s ON s.source_pk = x.source_pk AND x.gen_from > s.fence_gen
     JOIN {schema}.revision r ON r.rev_id = x.rev_id
-    JOIN {schema}.chunk c ON c.slab = 0 AND c.rev_id = x.rev_id
+    JOIN {schema}.build b ON b.build_id = p.live_build
+    JOIN {schema}.chunk c ON c.slab = b.slab AND c.rev_id = x.rev_id
     WHERE p.scope_id = %(scope_id)s
       AND (%(principal)s::text IS NULL OR s.grants && ARRAY(
         SELECT g.grantee_id FROM {schema}.grantee g
