@@ -58,7 +58,7 @@ def accept_page(
                 assert found is not None
                 return int(found[0])
             page_id = int(made[0])
-            _check_contents(connection, sql, build.scope_id, sources)
+            _use_contents(connection, sql, build.scope_id, sources)
             contents = _stage_texts(connection, sql, build.scope_id, sources)
             read = {"scope_id": build.scope_id, "source_ids": source_ids}
             seqs: dict[str, int] = dict(connection.execute(sql["count_readings"], read).fetchall())
@@ -76,24 +76,23 @@ def accept_page(
             return page_id
 
 
-def _check_contents(
+def _use_contents(
     connection: psycopg.Connection, sql: Mapping[str, bytes], scope_id: int, sources: Sequence[IngestSource]
 ) -> None:
     wanted = sorted({each.staged for each in sources if each.staged is not None})
     if not wanted:
         return
-    locked = connection.execute(sql["lock_contents"], {"scope_id": scope_id, "contents": wanted})
-    held = {content: (is_ours, is_closed) for content, is_ours, is_closed in locked}
+    used = connection.execute(sql["use_contents"], {"scope_id": scope_id, "contents": wanted})
+    is_closed: dict[UUID, bool] = dict(used.fetchall())
     for number, each in enumerate(sources):
         if each.staged is None:
             continue
-        is_ours, is_closed = held.get(each.staged, (False, False))
-        if not is_ours:  # of another corpus it is not said that it is there
+        if each.staged not in is_closed:  # of another corpus it is not said that it is there
             raise InvalidInput(
                 f"sources.{number}.staged: this corpus has no content {each.staged}: it was never opened here, was used, or "
                 "was not used for a day; stage it again."
             )
-        if not is_closed:
+        if not is_closed[each.staged]:
             raise InvalidInput(f"sources.{number}.staged: content {each.staged} is not closed: call stage_close first.")
 
 

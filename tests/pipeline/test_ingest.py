@@ -4,7 +4,9 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
+import psycopg
 import pytest
+from psycopg.conninfo import make_conninfo
 
 from activities.parsers.pool import ParserPool
 from activities.store import Store
@@ -25,6 +27,28 @@ EVERYONE = {"everyone": True, "access_version": 1}
 def parser() -> Iterator[ParserPool]:
     with ParserPool(1) as pool:
         yield pool
+
+
+@pytest.fixture(scope="module")
+def one_store(postgres: str, template_db: str) -> Iterator[Store]:
+    """One database for all these tests: each begins with empty tables, and with plans that were made for the one before."""
+    with psycopg.connect(postgres, autocommit=True) as admin:
+        admin.execute(f"CREATE DATABASE pushes TEMPLATE {template_db} STRATEGY = FILE_COPY".encode())
+        try:
+            with Store.open(make_conninfo(postgres, dbname="pushes")) as store:
+                yield store
+        finally:
+            admin.execute("DROP DATABASE pushes WITH (FORCE)")
+
+
+@pytest.fixture
+def store(one_store: Store) -> Store:
+    with one_store.connection() as connection:
+        # Chunks refer to nothing, so that they are not taken along.
+        connection.execute(
+            "TRUNCATE headwater.scope, headwater.space, headwater.grantee, headwater.chunk RESTART IDENTITY CASCADE"
+        )
+    return one_store
 
 
 @pytest.fixture
@@ -356,3 +380,12 @@ def test_an_id_that_a_connector_owns_is_refused(host: Pusher, store: Store) -> N
 
 def test_a_host_needs_no_sources_at_all(host: Pusher) -> None:
     assert host.push().sources == ()
+
+
+def test_old_content_that_is_named_at_last_is_not_collected(host: Pusher, store: Store) -> None:
+    content = host.hand_in(ONE.encode())
+    host.do("UPDATE headwater.staged_content SET opened_at = now() - interval '3 days', closed_at = opened_at")
+    page = host.accept({"source_id": "a", "staged": content})
+    # What a collector that looked before the request was accepted finds when it looks again.
+    host.do("DELETE FROM headwater.staged_content WHERE closed_at < now() - interval '1 day'")
+    assert host.finish(page).sources[0].state == "indexed"

@@ -16,10 +16,15 @@ RETURNING page_id;
 -- page_of --
 SELECT page_id FROM {schema}.page WHERE request_no = %(request_no)s;
 
--- lock_contents --
--- Whoever would collect one of them, or has published the other page that names it, waits until this page names it.
-SELECT content_id, scope_id = %(scope_id)s AS is_ours, closed_at IS NOT NULL AS is_closed
-  FROM {schema}.staged_content WHERE content_id = ANY (%(contents)s) ORDER BY content_id FOR KEY SHARE;
+-- use_contents --
+-- A content that is named counts as closed now: whoever was about to collect it for its age, or with another page that named
+-- it, waits for this transaction, and then sees that it must not.
+WITH locked AS MATERIALIZED (
+  SELECT content_id FROM {schema}.staged_content WHERE content_id = ANY (%(contents)s) AND scope_id = %(scope_id)s
+   ORDER BY content_id FOR NO KEY UPDATE)
+UPDATE {schema}.staged_content c SET closed_at = CASE WHEN c.closed_at IS NOT NULL THEN clock_timestamp() END
+  FROM locked WHERE c.content_id = locked.content_id
+RETURNING c.content_id, c.closed_at IS NOT NULL AS is_closed;
 
 -- count_readings --
 -- The request is the reading of its documents: one that is accepted later is newer, however late its content is looked at.
