@@ -18,7 +18,8 @@ from headwater.contracts import SyncResult
 from headwater.embedders import Embedder, resolve_embedder
 from headwater.models import Scope
 from headwater.workflow_ids import sync_workflow_id
-from workers.worker import WorkerOptions, running_workers
+from workers.options import WorkerOptions
+from workers.worker import running_workers
 from workflows import queues
 
 SCOPE = Scope(tenant_id="t1", resource_id="docs", corpus_id="handbook")

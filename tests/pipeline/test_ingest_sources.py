@@ -22,7 +22,7 @@ from tests.pipeline.heard_embedder import embedded_texts
 from tests.pipeline.own_servers import OwnPostgres, OwnTemporal, own_postgres, own_temporal
 from tests.pipeline.stops import stopping_at
 from tests.pipeline.worker_process import WorkerProcess
-from workers.worker import WorkerOptions
+from workers.options import WorkerOptions
 from workflows import queues
 
 OPTIONS: Final = WorkerOptions(max_document_bytes=1 << 20, embedder="hash:64", chunk_size=100, chunk_overlap=0)

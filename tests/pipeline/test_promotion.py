@@ -9,7 +9,7 @@ from activities.store.builds import outgrown
 from tests.pipeline.editions import CHUNKING, DOCUMENTS, PARTS, parts_of, write_edition
 from tests.pipeline.harness import SCOPE, SPEC, Shelf, running_pipeline
 from tests.pipeline.reindexing import answers, builds, count, reindex
-from workers.worker import WorkerOptions
+from workers.options import WorkerOptions
 
 LARGE: Final = DOCUMENTS * PARTS
 OPTIONS: Final = WorkerOptions(max_document_bytes=1 << 20, partition_chunks=LARGE)

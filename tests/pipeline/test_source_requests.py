@@ -20,7 +20,7 @@ from tests.integration.hiding import derived
 from tests.integration.seen import table
 from tests.integration.staging_factory import Corpus, make_corpus, publish
 from tests.pipeline.harness import Pipeline, running_pipeline
-from workers.worker import WorkerOptions
+from workers.options import WorkerOptions
 
 SPEC = "hash:8"
 WIKI = Handler(kind="wiki", task_queue="my-wiki", activity="remove_wiki_pages")

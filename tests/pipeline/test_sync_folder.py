@@ -9,7 +9,7 @@ from activities.connectors import AccessRule
 from activities.store import Store
 from headwater.testing import HashEmbedder
 from tests.pipeline.harness import Pipeline, Shelf, running_pipeline
-from workers.worker import WorkerOptions
+from workers.options import WorkerOptions
 
 
 async def test_every_document_becomes_visible(pipeline: Pipeline, shelf: Shelf) -> None:

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from workers.cli.app import debug_first, headwater, run
 from workers.cli.worker import ROLES
-from workers.worker import ROLES as SERVED_ROLES
+from workers.options import ROLES as SERVED_ROLES
 
 
 def _commands(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[str, click.Command]]:
@@ -25,8 +25,18 @@ def test_these_are_the_commands() -> None:
     assert sorted(name for name, command in COMMANDS.items() if not isinstance(command, click.Group)) == [
         "config",
         "doctor",
+        "gc",
+        "generation list",
+        "generation pin",
+        "generation rollback",
+        "generation unpin",
         "migrate",
+        "reindex",
         "search",
+        "source delete",
+        "source grant",
+        "source propagate",
+        "source revoke",
         "source show",
         "status",
         "sync folder",
@@ -54,8 +64,8 @@ def test_a_general_option_says_what_it_does(parameter: click.Parameter) -> None:
     assert parameter.help
 
 
-@pytest.mark.parametrize("name", ["search", "status", "source show", "sync folder", "doctor", "config", "migrate"])
-def test_a_command_that_reads_or_syncs_takes_json(name: str) -> None:
+@pytest.mark.parametrize("name", sorted(set(COMMANDS) - {"up", "worker", "sync", "source", "generation"}))
+def test_a_command_that_ends_takes_json(name: str) -> None:
     assert "--json" in [option for parameter in COMMANDS[name].params for option in parameter.opts]
 
 

@@ -54,16 +54,17 @@ async def _record(client: Client, name: str, script: Script, *, cancel: bool = F
     day = datetime.datetime.now(datetime.UTC).strftime("%Y%m%d")
     for number, found in enumerate(sorted(runs, key=lambda run: run.start_time)):
         history = await client.get_workflow_handle(workflow_id, run_id=found.run_id).fetch_history()
-        told = json.dumps(_impersonal(json.loads(history.to_json())), indent=1)
-        told = re.sub(r'"\d+@[^"]*"', '"worker"', told)  # queues of one worker are named by its process and host
+        told = json.dumps(impersonal(json.loads(history.to_json())), indent=1)
         (FOLDER / f"sync_corpus-{name}-{number}-{day}.json").write_text(told + "\n", encoding="utf-8")
 
 
-def _impersonal(event: Any) -> Any:
+def impersonal(event: Any) -> Any:
     """The same without what names the machine that it was recorded on."""
     if isinstance(event, dict):
-        return {key: _impersonal(value) for key, value in event.items() if key not in {"stackTrace", "identity"}}
-    return [_impersonal(each) for each in event] if isinstance(event, list) else event
+        return {key: impersonal(value) for key, value in event.items() if key not in {"stackTrace", "identity"}}
+    if isinstance(event, str):
+        return re.sub(r"^\d+@.*", "worker", event)  # queues of one worker are named by its process and host
+    return [impersonal(each) for each in event] if isinstance(event, list) else event
 
 
 async def main() -> None:

@@ -8,7 +8,7 @@ from temporalio.client import WorkflowHistory
 from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.worker import Replayer
 
-from workflows.sync_corpus import SyncCorpus
+from workers.served import WORKFLOWS
 
 HISTORIES = sorted((Path(__file__).parent.parent / "histories").glob("*.json"))
 
@@ -30,4 +30,4 @@ def test_a_recorded_history_replays(path: Path) -> None:
 
 
 async def _replay(history: WorkflowHistory) -> None:
-    await Replayer(workflows=[SyncCorpus], data_converter=pydantic_data_converter).replay_workflow(history)
+    await Replayer(workflows=WORKFLOWS, data_converter=pydantic_data_converter).replay_workflow(history)

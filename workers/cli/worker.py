@@ -14,7 +14,7 @@ from workers.cli.services import Services, connect_temporal, open_services
 from workers.settings import Settings
 
 if TYPE_CHECKING:
-    from workers.worker import WorkerOptions
+    from workers.options import WorkerOptions
 
 # = workers.worker.ROLES, whose import costs a third of a second; a test keeps them equal.
 ROLES: Final = ("control", "io", "embed", "db")
@@ -83,7 +83,7 @@ async def _until(stop: asyncio.Event, services: Services) -> None:
 def worker_options(settings: Settings, roles: Collection[str] = ROLES) -> "WorkerOptions":
     """What the settings say about workers."""
     from activities.contracts.deletion import Handler
-    from workers.worker import WorkerOptions
+    from workers.options import WorkerOptions
 
     return WorkerOptions(
         max_document_bytes=int(settings.max_document_bytes),
