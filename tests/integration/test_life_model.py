@@ -1,0 +1,44 @@
+"""Whatever happens to a corpus, and in whatever order, its readers see what a plain model of the rules says."""
+
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from activities.store import Store
+from headwater.embedders.hashing import HashEmbedder
+from headwater.retriever import Retriever
+from tests.integration.life_machine import Life
+
+USUAL = settings(
+    deadline=None, database=None, suppress_health_check=list(HealthCheck), print_blob=False, stateful_step_count=25
+)
+
+
+@pytest.fixture
+def retriever(database: str) -> Iterator[Retriever]:
+    with Retriever.connect(database, embedder=HashEmbedder(8)) as retriever:
+        yield retriever
+
+
+def lives(store: Store, retriever: Retriever) -> type[Life]:
+    """Lives in this database."""
+
+    class LifeHere(Life):
+        def __init__(self) -> None:
+            super().__init__(store, retriever)
+
+    return LifeHere
+
+
+def test_readers_see_what_the_model_says(store: Store, retriever: Retriever) -> None:
+    """The same lives in every run."""
+    run_state_machine_as_test(
+        lives(store, retriever), settings=settings(USUAL, max_examples=int(__import__("os").environ.get("N", "15")), derandomize="N" not in __import__("os").environ, phases=[Phase.generate])
+    )
+
+
+@pytest.mark.long
+def test_readers_see_what_the_model_says_in_many_lives(store: Store, retriever: Retriever) -> None:
+    run_state_machine_as_test(lives(store, retriever), settings=settings(USUAL, max_examples=400))
