@@ -45,7 +45,8 @@ CREATE TABLE {schema}.forward (                      -- a source that was given 
   at       timestamptz NOT NULL DEFAULT clock_timestamp(),
   PRIMARY KEY (scope_id, from_id, to_id)
 );
-CREATE INDEX forward_to ON {schema}.forward (scope_id, to_id);
+CREATE INDEX forward_from ON {schema}.forward (scope_id, from_id) WHERE NOT is_done; -- few: what was moved wholly is no entry
+CREATE INDEX forward_to ON {schema}.forward (scope_id, to_id) WHERE NOT is_done;
 
 ALTER TABLE {schema}.request
   ADD request_no  bigint GENERATED ALWAYS AS IDENTITY UNIQUE,

@@ -29,35 +29,38 @@ UNION
 ORDER BY 1 LIMIT %(limit)s;
 
 -- pairs --
--- What the store holds of each pair. An end without a row holds nothing. `chunks` are those that readers see, or saw last.
+-- What the store holds of each pair, whose ids are joined by a sign that no id has. An end without a row holds nothing.
+-- `chunks` are those that readers see, or saw last. Most corpora have no tombstone, and no move that has not ended.
 SELECT w.from_id, w.to_id, a.source_pk AS from_pk, b.source_pk AS to_pk,
        (SELECT k.name FROM {schema}.connector k WHERE k.connector_id = a.owner) AS owner,
-       coalesce(h.is_retained, false) OR coalesce(h.is_noted, false) AS is_held,
-       coalesce(h.is_occupied, false) AS is_occupied,
-       coalesce(a.expiring <> '{}', false) OR coalesce(b.expiring <> '{}', false) AS is_expiring,
-       (SELECT t.id FROM {schema}.tombstone t
-         WHERE t.scope_id = %(scope_id)s AND (t.id = w.from_id OR t.id = w.to_id) LIMIT 1) AS tombstoned,
-       (SELECT NOT f.is_done FROM {schema}.forward f
-         WHERE f.scope_id = %(scope_id)s AND f.from_id = w.from_id AND f.to_id = w.to_id) IS TRUE AS is_under_way,
-       (SELECT f.from_id || ' to ' || f.to_id
-          FROM (SELECT w.from_id AS id UNION ALL SELECT w.to_id) u
-          CROSS JOIN LATERAL (
-            (SELECT * FROM {schema}.forward x WHERE x.scope_id = %(scope_id)s AND x.from_id = u.id)
-            UNION ALL
-            (SELECT * FROM {schema}.forward x WHERE x.scope_id = %(scope_id)s AND x.to_id = u.id)) f
-         WHERE NOT f.is_done AND (f.from_id, f.to_id) <> (w.from_id, w.to_id)
-         LIMIT 1) AS entangled,
+       h.is_retained IS TRUE OR h.is_noted IS TRUE AS is_held, h.is_occupied IS TRUE AS is_occupied,
+       (a.expiring <> '{}') IS TRUE OR (b.expiring <> '{}') IS TRUE AS is_expiring,
+       CASE WHEN sc.has_tombstones THEN coalesce(
+         (SELECT t.id FROM {schema}.tombstone t WHERE t.scope_id = sc.scope_id AND t.id = w.from_id),
+         (SELECT t.id FROM {schema}.tombstone t WHERE t.scope_id = sc.scope_id AND t.id = w.to_id)) END AS tombstoned,
+       sc.has_open_moves AND (
+         SELECT NOT f.is_done FROM {schema}.forward f
+         WHERE f.scope_id = sc.scope_id AND f.from_id = w.from_id AND f.to_id = w.to_id) IS TRUE AS is_under_way,
+       CASE WHEN sc.has_open_moves THEN (
+         SELECT f.from_id || ' to ' || f.to_id
+         FROM {schema}.forward f
+         WHERE f.scope_id = sc.scope_id AND NOT f.is_done AND (f.from_id, f.to_id) <> (w.from_id, w.to_id)
+           AND (f.from_id IN (w.from_id, w.to_id) OR f.to_id IN (w.from_id, w.to_id))
+         LIMIT 1) END AS entangled,
        coalesce(h.chunks, 0) AS chunks,
        (SELECT count(*)
           FROM (SELECT FROM {schema}.lineage l
-                 WHERE l.scope_id = %(scope_id)s AND l.parent_source = w.from_id LIMIT %(edges_max)s) e) AS edges
-FROM unnest(%(from_ids)s::text[], %(to_ids)s::text[]) WITH ORDINALITY AS w (from_id, to_id, ord)
+                 WHERE l.scope_id = sc.scope_id AND l.parent_source = w.from_id LIMIT %(edges_max)s) e) AS edges
+FROM unnest(string_to_array(%(from_ids)s, '|'), string_to_array(%(to_ids)s, '|')) WITH ORDINALITY AS w (from_id, to_id, ord)
+CROSS JOIN (
+  SELECT scope_id, live_build, live_gen, min_gen,
+         EXISTS (SELECT FROM {schema}.tombstone WHERE scope_id = %(scope_id)s) AS has_tombstones,
+         EXISTS (SELECT FROM {schema}.forward WHERE scope_id = %(scope_id)s AND NOT is_done) AS has_open_moves
+  FROM {schema}.scope WHERE scope_id = %(scope_id)s OFFSET 0) sc
 LEFT JOIN LATERAL (
-  SELECT * FROM {schema}.source x WHERE x.scope_id = %(scope_id)s AND x.source_id = w.from_id LIMIT 1) a ON true
+  SELECT * FROM {schema}.source x WHERE x.scope_id = sc.scope_id AND x.source_id = w.from_id LIMIT 1) a ON true
 LEFT JOIN LATERAL (
-  SELECT * FROM {schema}.source x WHERE x.scope_id = %(scope_id)s AND x.source_id = w.to_id LIMIT 1) b ON true
-CROSS JOIN LATERAL (
-  SELECT live_build, live_gen, min_gen FROM {schema}.scope WHERE scope_id = %(scope_id)s LIMIT 1) sc
+  SELECT * FROM {schema}.source x WHERE x.scope_id = sc.scope_id AND x.source_id = w.to_id LIMIT 1) b ON true
 CROSS JOIN LATERAL (
   SELECT (SELECT true FROM {schema}.span x
            WHERE x.source_pk = a.source_pk AND x.gen_from > a.fence_gen AND x.gen_to > sc.min_gen LIMIT 1) AS is_retained,
@@ -73,14 +76,7 @@ ORDER BY w.ord;
 
 -- lock_sources --
 -- FOR UPDATE, which an id needs to change, and in the one order: a text that is being staged holds shares of these rows.
-SELECT FROM {schema}.source
-WHERE source_pk = ANY (ARRAY(
-  SELECT k.source_pk
-  FROM unnest(%(source_ids)s::text[]) AS u (id)
-  CROSS JOIN LATERAL (
-    SELECT x.source_pk FROM {schema}.source x WHERE x.scope_id = %(scope_id)s AND x.source_id = u.id LIMIT 1) k))
-ORDER BY source_pk
-FOR UPDATE;
+SELECT FROM {schema}.source WHERE source_pk = ANY (%(source_pks)s::bigint[]) ORDER BY source_pk FOR UPDATE;
 
 -- step_aside --
 -- An id cannot be in two rows even for a moment: the destinations wait under names that no id can have.
@@ -94,8 +90,8 @@ WITH pair AS MATERIALIZED (
   SELECT w.from_id, w.to_id, w.to_pk, a.source_pk AS from_pk, a.scope_id, a.grants, a.expiring, a.access_version,
          coalesce(b.grants, '{}') AS new_grants, coalesce(b.expiring, '{}') AS new_expiring,
          coalesce(b.access_version, 0) AS new_version, greatest(a.read_seq, coalesce(b.read_seq, 0)) AS read_seq
-  FROM unnest(%(from_ids)s::text[], %(to_ids)s::text[], %(from_pks)s::bigint[], %(to_pks)s::bigint[])
-    AS w (from_id, to_id, from_pk, to_pk)
+  FROM unnest(string_to_array(%(from_ids)s, '|'), string_to_array(%(to_ids)s, '|'), %(from_pks)s::bigint[],
+              %(to_pks)s::bigint[]) AS w (from_id, to_id, from_pk, to_pk)
   CROSS JOIN LATERAL (SELECT * FROM {schema}.source x WHERE x.source_pk = w.from_pk LIMIT 1) a
   LEFT JOIN LATERAL (SELECT * FROM {schema}.source x WHERE x.source_pk = w.to_pk LIMIT 1) b ON true),
 left_over AS (
@@ -115,7 +111,7 @@ FROM left_over v WHERE s.source_pk = v.to_pk;
 -- Sorted, so that all are gone before the first comes back: both ends may have granted the same one.
 WITH pair AS MATERIALIZED (
   SELECT a.source_pk AS from_pk, b.source_pk AS to_pk
-  FROM unnest(%(from_ids)s::text[], %(to_ids)s::text[]) AS w (from_id, to_id)
+  FROM unnest(string_to_array(%(from_ids)s, '|'), string_to_array(%(to_ids)s, '|')) AS w (from_id, to_id)
   CROSS JOIN LATERAL (
     SELECT source_pk FROM {schema}.source x WHERE x.scope_id = %(scope_id)s AND x.source_id = w.from_id LIMIT 1) a
   CROSS JOIN LATERAL (
@@ -142,7 +138,7 @@ WITH named AS MATERIALIZED (
   FROM (
     SELECT w.from_id, s.source_id, l.version_id, l.ord, l.parent_id,
            w.to_id || substr(l.parent_id, length(w.from_id) + 1) AS new_id
-    FROM unnest(%(from_ids)s::text[], %(to_ids)s::text[]) AS w (from_id, to_id)
+    FROM unnest(string_to_array(%(from_ids)s, '|'), string_to_array(%(to_ids)s, '|')) AS w (from_id, to_id)
     CROSS JOIN LATERAL (
       SELECT * FROM {schema}.lineage x WHERE x.scope_id = %(scope_id)s AND x.parent_source = w.from_id OFFSET 0) l
     CROSS JOIN LATERAL (SELECT source_pk FROM {schema}.document_version x WHERE x.version_id = l.version_id LIMIT 1) v
@@ -170,7 +166,8 @@ WITH noted AS (
   SELECT %(scope_id)s, w.from_id, w.to_id,
          (SELECT true FROM {schema}.lineage l WHERE l.scope_id = %(scope_id)s AND l.parent_source = w.from_id LIMIT 1) IS NULL,
          w.chunks, w.edges
-  FROM unnest(%(from_ids)s::text[], %(to_ids)s::text[], %(chunks)s::int[], %(edges)s::int[]) AS w (from_id, to_id, chunks, edges)
+  FROM unnest(string_to_array(%(from_ids)s, '|'), string_to_array(%(to_ids)s, '|'), %(chunks)s::int[], %(edges)s::int[])
+    AS w (from_id, to_id, chunks, edges)
   ON CONFLICT (scope_id, from_id, to_id) DO UPDATE
   SET is_done = excluded.is_done, at = clock_timestamp(),
       chunks = excluded.chunks + CASE WHEN f.is_done THEN 0 ELSE f.chunks END,
