@@ -194,6 +194,7 @@ def test_a_set_may_be_wider_than_a_source_takes_and_says_so() -> None:
         ({"lineage": [f"d{number}" for number in range(257)]}, "lineage"),
         ({"metadata": {"a": "x" * 65_536}}, "metadata"),
         ({"metadata": {"a": "\0"}}, "NUL"),
+        ({"metadata": {"a": [float("nan")]}}, "numbers that are none"),
         ({"metadata": [1]}, "metadata"),
     ],
     ids=lambda value: str(value)[:30],

@@ -83,7 +83,7 @@ class IngestSource(BaseModel):
                 f"text of {self.source_id} has more than {TEXT_BYTES:,} bytes: stage it and name it in staged"
             )
         if not is_storable(self.metadata):
-            raise ValidationError("metadata must hold neither NUL nor lone surrogates")
+            raise ValidationError("metadata must hold neither NUL nor lone surrogates, nor numbers that are none")
         check_bytes("metadata", json_bytes(self.metadata), METADATA_BYTES)
         return self
 

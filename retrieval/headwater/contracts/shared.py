@@ -1,6 +1,7 @@
 """What the inputs of several workflows have in common."""
 
 import json
+import math
 import re
 from datetime import datetime
 from typing import Annotated, Any, Final, TypeVar
@@ -103,7 +104,9 @@ def check_bytes(field: str, size: int, most: int = PAYLOAD_BYTES) -> None:
 
 
 def is_storable(value: JsonValue) -> bool:
-    """Whether Postgres can hold ``value``: no text in it has NUL or a lone surrogate."""
+    """Whether Postgres can hold ``value``: no text in it has NUL or a lone surrogate, and no number is without end."""
+    if isinstance(value, float):
+        return math.isfinite(value)  # Python's JSON knows NaN and Infinity, and nobody else's does
     if isinstance(value, str):
         return UNSTORABLE.search(value) is None
     if isinstance(value, list):
