@@ -15,7 +15,9 @@ from headwater import (
     Scope,
     ScopeError,
     StoreError,
+    ValidationError,
 )
+from headwater.limits import ROUTES
 from headwater.question import Question
 from headwater.recheck import Audit
 from headwater.recipe import Steps, recipe
@@ -53,7 +55,9 @@ def make_row(**changes: Any) -> tuple[Any, ...]:
     return tuple({**values, **changes}.values())
 
 
-def make_steps(listener: Callable[[AccessDenied], object] | None = None) -> tuple[Steps, Audit]:
+def make_steps(
+    listener: Callable[[AccessDenied], object] | None = None, *, routes: Routes | None = None, **asked: Any
+) -> tuple[Steps, Audit]:
     question = Question.checked(
         "text",
         scope=SCOPE,
@@ -62,9 +66,10 @@ def make_steps(listener: Callable[[AccessDenied], object] | None = None) -> tupl
         candidates=None,
         max_result_bytes=65_536,
         max_context_tokens=2_000,
+        **asked,
     )
     audit = Audit(SCOPE, listener)
-    return Steps(recipe(question, SPACE, "[1,0,0]", schema="headwater", audit=audit, routes=Routes())), audit
+    return Steps(recipe(question, SPACE, "[1,0,0]", schema="headwater", audit=audit, routes=routes or Routes())), audit
 
 
 def answer(*rows: tuple[Any, ...], verdicts: list[tuple[Any, ...]] | psycopg.Error) -> RetrievalResult:
@@ -105,6 +110,82 @@ def test_a_listener_makes_it_three() -> None:
         statements.append(steps.next())
 
     assert statements.count(None) == 1 and len({statement.sql for statement in statements if statement}) == 3
+
+
+def test_a_corpus_that_lies_elsewhere_is_asked_for_there_and_next_time_at_once() -> None:
+    routes = Routes()
+    asked = []
+    for answers in ([make_row(rev_id=None, slab=7), make_row(slab=7)], [make_row(slab=7)]):
+        steps, _ = make_steps(routes=routes)
+        for row in answers:
+            statement = steps.next()
+            assert statement is not None
+            asked.append(statement.sql)
+            steps.feed([row])
+        steps.feed([(1, True, True)])
+        assert len(steps.result.hits) == 1
+
+    assert [sql.count(b"slab = 7") for sql in asked] == [0, 4, 4]
+    assert asked[1] == asked[2] and b"slab = 0" in asked[0]
+
+
+def test_a_corpus_that_is_on_the_move_all_the_time_is_an_error_after_the_fourth_attempt() -> None:
+    steps, _ = make_steps()
+    for slab in (1, 2, 3):
+        steps.feed([make_row(rev_id=None, slab=slab)])
+        assert steps.next() is not None
+
+    with pytest.raises(StoreError, match=r"t1/docs/handbook moved to another partition 4 times .* ask again"):
+        steps.feed([make_row(rev_id=None, slab=4)])
+
+
+def test_a_corpus_that_comes_to_rest_is_answered() -> None:
+    steps, _ = make_steps()
+    for slab in (1, 2, 3):
+        steps.feed([make_row(rev_id=None, slab=slab)])
+    steps.feed([make_row(slab=3)])
+    steps.feed([(1, True, True)])
+
+    assert [hit.source_id for hit in steps.result.hits] == ["src"]
+
+
+def test_an_exact_question_never_walks_a_graph() -> None:
+    routes = Routes()
+    routes.learn(SCOPE, None, 7)
+    walked, exact = (make_steps(routes=routes, exact=exact)[0].next() for exact in (False, True))
+
+    assert walked is not None and b"WITH" in walked.sql and b"walked" in walked.sql
+    assert exact is not None and b"slab = 7" in exact.sql and b"walked" not in exact.sql
+
+
+def test_a_generation_that_cannot_be_read_costs_one_more_statement_and_names_those_that_can() -> None:
+    steps, _ = make_steps(print, generation=3)
+    steps.feed([make_row(generation=None, embedder_identity=None, dimensions=None, slab=None, rev_id=None)])
+
+    with pytest.raises(
+        ValidationError, match=r"^Generation 3 of corpus t1/docs/handbook was collected: choose one from 4 to 9,"
+    ):
+        steps.feed([(4, 9)])
+
+
+def test_a_retriever_remembers_so_many_routes_and_no_more() -> None:
+    routes = Routes()
+    scopes = [Scope(tenant_id="t1", resource_id="docs", corpus_id=f"c{number}") for number in range(ROUTES + 1)]
+    for number, scope in enumerate(scopes):
+        routes.learn(scope, None, number + 1)
+
+    assert routes.of(scopes[-1], None) == ROUTES + 1
+    assert sum(routes.of(scope, None) != 0 for scope in scopes) <= ROUTES
+
+
+def test_a_route_is_that_of_one_generation() -> None:
+    routes, scope = Routes(), Scope(tenant_id="t1", resource_id="docs", corpus_id="c")
+    routes.learn(scope, None, 3)
+    routes.learn(scope, 7, 2)
+    assert [routes.of(scope, generation) for generation in (None, 7, 8)] == [3, 2, 0]
+
+    routes.learn(scope, None, 0)
+    assert [routes.of(scope, generation) for generation in (None, 7)] == [0, 2]
 
 
 @pytest.mark.parametrize("column", ["tenant_id", "resource_id", "corpus_id"])

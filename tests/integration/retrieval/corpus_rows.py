@@ -248,8 +248,12 @@ class CorpusRows:
         assert row is not None
         return cast(int, row[0])
 
+    def written(self, sql: str) -> str:
+        """With the schema's name in place of ``{}``, to be executed with parameters."""
+        return sql.replace("{}", names.Identifier(self.schema).as_string(None).replace("%", "%%"))
+
     def _named(self, sql: str) -> bytes:
-        return sql.replace("{}", names.Identifier(self.schema).as_string(None).replace("%", "%%")).encode()
+        return self.written(sql).encode()
 
     def _connector(self, name: str) -> int:
         return self._one(
