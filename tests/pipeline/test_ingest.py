@@ -9,11 +9,13 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 from activities.parsers.pool import ParserPool
-from activities.store import Store
+from activities.prepare_page import ATTEMPTS
+from activities.store import Store, ingest, staging
 from activities.store.pointer import delete_sources
-from headwater.models import Scope
+from headwater.models import Authorization, Scope
+from headwater.retriever import Retriever
 from tests.pipeline.by_hand import refusal
-from tests.pipeline.harness import states, visible
+from tests.pipeline.harness import SCOPE, SPEC, states, visible
 from tests.pipeline.pushing import MAX_BYTES, Pusher
 from tests.unit.small_pdf import make_pdf, words
 
@@ -389,3 +391,36 @@ def test_old_content_that_is_named_at_last_is_not_collected(host: Pusher, store:
     # What a collector that looked before the request was accepted finds when it looks again.
     host.do("DELETE FROM headwater.staged_content WHERE closed_at < now() - interval '1 day'")
     assert host.finish(page).sources[0].state == "indexed"
+
+
+def test_a_document_that_ends_the_worker_is_given_up_after_three_attempts(host: Pusher, store: Store) -> None:
+    page = host.accept({"source_id": "a", "text": ONE}, {"source_id": "b", "text": TWO})
+    for _ in range(ATTEMPTS):
+        # A worker began with this one, alone, and nothing was heard of it.
+        opened = staging.open_page(store, page.page_id, fence=None)
+        staging.open_items(store, opened, excused=False)
+        ingest.start_items(store, opened, [0])
+    outcomes = host.finish(page).sources
+    assert (outcomes[0].state, outcomes[1].state) == ("quarantined", "indexed")
+    assert outcomes[0].reason == "Reading it ended the worker 3 times; it is tried again when its version changes."
+    assert host.push_one("a", ONE).state == "indexed", "somebody who sends it again means it"
+
+
+def test_readers_are_shown_what_hosts_said_of_their_documents(host: Pusher, store: Store) -> None:
+    shown = {"title": "Leave", "uri": "wiki://leave", "metadata": {"lang": "en"}}
+    host.push(
+        {"source_id": "a", "text": ONE, "grants": EVERYONE, **shown},
+        {"source_id": "b", "text": ONE, "grants": EVERYONE, "sensitivity": "who knows"},
+        {"source_id": "c", "text": ONE},
+    )
+    assert isinstance(store.pool.conninfo, str)
+    with Retriever.connect(store.pool.conninfo, embedder=SPEC) as retriever:
+        answer = retriever.retrieve(
+            "the first passage",
+            scope=SCOPE,
+            authorization=Authorization(principal_id="alice", tenant_id=SCOPE.tenant_id),
+        )
+    hit, citation = answer.hits[0], answer.citations[0]
+    assert [each.source_id for each in answer.hits] == ["a"]
+    assert (hit.title, hit.metadata["lang"], hit.provenance.provider) == ("Leave", "en", "host")
+    assert (citation.title, citation.uri, citation.revision) == ("Leave", "wiki://leave", 1)
