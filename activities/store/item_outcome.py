@@ -39,6 +39,7 @@ class ItemOutcome:
 REASONS: Final[Mapping[Outcome, str]] = {
     Outcome.DENIED: TOO_WIDE,
     Outcome.FENCED: "The source was deleted while this text was on its way: send it again if it is to be there.",
+    Outcome.MOVED: "The source was given another id while this text was on its way: send it again under the id it is to have.",
     Outcome.STALE: "A newer text of this source was published while this one was on its way.",
     Outcome.LOST: "Readers no longer see the text that this one is equal to: send it again.",
 }

@@ -24,6 +24,7 @@ class Outcome(StrEnum):
     DENIED = "denied"  # more grantees than a source may have
     CONFLICT = "conflict"  # its host expected another revision, or has older grants than the store
     FENCED = "fenced"  # deleted since it was read: the deletion wins
+    MOVED = "moved"  # its text went on under another id since it was read
     STALE = "stale"  # a newer reading was published meanwhile
     LOST = "lost"  # believed unchanged, but readers do not see it: it is read again next time
     GRANTED = "granted"  # only its grants are renewed
@@ -41,6 +42,7 @@ class Candidate:
     rev_id: int | None  # the staged revision, if reading it gave one
     version_id: int | None  # its text
     source_pk: int | None  # None: the id was never heard of
+    is_moved: bool  # what was staged was read for the source that has another id by now
     owner: int | None  # connector that holds the source
     owner_name: str | None
     is_hosts: bool  # no connector holds it, and it has a text: a host's
@@ -171,6 +173,8 @@ def judge(candidate: Candidate, connector_id: int | None, asked: Asked | None = 
 
 def _refused(candidate: Candidate) -> Outcome | None:
     assert candidate.fence_gen is not None and candidate.base_gen is not None and candidate.source_seq is not None
+    if candidate.is_moved:
+        return Outcome.MOVED
     if candidate.fence_gen > candidate.base_gen:
         return Outcome.FENCED
     if candidate.seen_seq is not None and candidate.seen_seq >= candidate.source_seq:
@@ -183,7 +187,7 @@ def _is_newer_than_tombstone(candidate: Candidate, connector_id: int | None) -> 
 
     Of what was revoked or is held nothing is newer. Without a version there is no telling, so it stays forgotten.
     """
-    if candidate.tombstone != "forgotten" or candidate.rev_id is None:
+    if candidate.tombstone != "forgotten" or candidate.rev_id is None or candidate.is_moved:
         return False
     assert candidate.base_gen is not None and candidate.source_seq is not None
     assert candidate.tombstone_gen is not None and candidate.tombstone_seq is not None

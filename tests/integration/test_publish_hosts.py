@@ -10,7 +10,9 @@ from activities.store.item_outcome import ItemOutcome, page_outcomes
 from activities.store.pointer import delete_sources
 from activities.store.publish import publish_page
 from headwater.contracts import Grants
-from tests.integration.seen import outcomes, seen, source_row, statuses, table
+from tests.integration.asked import grant
+from tests.integration.moving import hosts, move
+from tests.integration.seen import outcomes, overlaps, seen, source_row, statuses, table
 from tests.integration.staging_factory import (
     EVERYONE,
     Corpus,
@@ -206,3 +208,17 @@ def test_a_host_has_a_status_and_failures_keep_the_last_good_text(store: Store, 
 def test_a_host_that_believes_a_hidden_text_unchanged_is_told_to_send_it(store: Store, corpus: Corpus) -> None:
     told = push(store, corpus, Noted("a", status={"unchanged": True}))
     assert told[0].outcome == "lost" and "send it again" in (told[0].reason or "")
+
+
+def test_a_text_that_was_on_its_way_while_its_source_moved_goes_to_neither_id(store: Store, corpus: Corpus) -> None:
+    hosts(store, corpus, Document("from", ["old"], grants=grants(1, "ann")))
+    grant(store, corpus, "to", 1, principal_ids=["bob"])
+    page = stage(store, corpus, Document("from", ["new"], grants=grants(2, "ann")), is_hosts=True)
+    move(store, corpus, "from", "to")
+    publish_page(store, page)
+    told = page_outcomes(store, page)
+    assert told is not None and told[0].outcome == "moved" and "another id" in (told[0].reason or "")
+    assert (seen(store, corpus), seen(store, corpus, "ann")) == ({"to": ["old"]}, {})
+    assert overlaps(store) == 0
+    assert push(store, corpus, Document("from", ["another"]))[0].outcome == "published"
+    assert seen(store, corpus) == {"from": ["another"], "to": ["old"]}
