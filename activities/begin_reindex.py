@@ -9,11 +9,11 @@ from activities.containment import contained
 from activities.contracts.reindex import BeginReindex, BegunReindex
 from activities.embedder_source import EmbedderSource
 from activities.heartbeat import heartbeating
+from activities.new_space import new_space
 from activities.store import Store, builds, slabs
 from activities.store.requests import InvalidInput
 from activities.store.scopes import SpaceSpec
 from headwater.chunking.profile import ChunkingProfile
-from headwater.embedders import Embedder
 from headwater.errors import HeadwaterError, LimitError, TransientError, ValidationError
 
 GRAMMAR: Final = (
@@ -70,24 +70,12 @@ class ReindexBeginner:
         spec = wanted.embedder or self._embedder
         sizes = self._sizes if wanted.chunker is None else parse_chunker(wanted.chunker, self._sizes)
         try:
-            embedder = self._embedders.named(spec)
-            return _space(spec, embedder, sizes)
+            return new_space(spec, self._embedders.named(spec), chunk_size=sizes[0], chunk_overlap=sizes[1])
         except TransientError:
             raise
         except HeadwaterError as error:
             said = str(error).rstrip(".")
             raise InvalidInput(f"embedder {spec[:200]} cannot be used by the workers: {said}.") from error
-
-
-def _space(spec: str, embedder: Embedder, sizes: tuple[int, int]) -> SpaceSpec:
-    size, overlap = sizes
-    return SpaceSpec(
-        embedder_spec=spec,
-        embedder_identity=embedder.identity,
-        dimensions=embedder.dimensions,
-        max_tokens=embedder.max_tokens,
-        chunker=ChunkingProfile.for_embedder(embedder, size=size, overlap=overlap).fingerprint,
-    )
 
 
 def parse_chunker(text: str, sizes: tuple[int, int]) -> tuple[int, int]:

@@ -203,7 +203,7 @@ def test_another_embedder_is_explained_and_the_corpus_goes_on_with_its_own(
     assert ended.status == 0
     assert ended.json["embedded_chunks"] == 0
     assert f"Corpus {corpus} goes on with its own embedder hash:64" in ended.err
-    assert "into a new corpus" in ended.err
+    assert f"headwater reindex --corpus {corpus}" in ended.err
     assert other.json("search", "holidays", "--corpus", corpus, "--as", "alice")["hits"] != []
     other.json("sync", "folder", folder, "--corpus", f"{corpus}-new", "--grant", "everyone")
     spaces = {each["corpus"]: each["space"]["embedder"] for each in other.json("status")["corpora"]}

@@ -44,4 +44,4 @@ def test_another_model_changes_nothing_and_is_explained(
     for other in ("hash:32", f"onnx:{tmp_path / 'nowhere'}"):
         settings = configured(monkeypatch, other)
         assert ensure_corpus(store, SCOPE, settings) == first
-        assert "new corpus" in (embedder_note(first, SCOPE, settings) or "")
+        assert f"headwater reindex --corpus {SCOPE}" in (embedder_note(first, SCOPE, settings) or "")

@@ -50,7 +50,8 @@ async def failure_of(handle: WorkflowHandle[Any, Any]) -> ApplicationError:
 
 
 async def progress_of(handle: WorkflowHandle[Any, Any]) -> ReindexProgress:
-    return await handle.query("progress", result_type=ReindexProgress)
+    progress: ReindexProgress = await handle.query("progress", result_type=ReindexProgress)
+    return progress
 
 
 async def test_rounds_follow_each_other_until_the_build_is_level(temporal_client: Client) -> None:
