@@ -22,6 +22,7 @@ class WorkerOptions:
     tenants: Collection[str] = ()
     service_principals: Collection[tuple[str, str]] = ()  # (tenant, principal): may act on sources without a grant
     deletion_handlers: Sequence[Handler] = ()  # of hosts, for what they derived from sources; in this order
+    repoint_handlers: Sequence[Handler] = ()  # of hosts, for records in which they name sources; in this order
     keep_generations: int = 100
     keep_days: float = 7.0
     collect_every: timedelta | None = None  # None: no schedule of these workers' making

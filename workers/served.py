@@ -20,6 +20,7 @@ from activities.prepare_page import PagePreparer
 from activities.propagate_deletion import DeletionPropagator
 from activities.publish_page import PagePublisher
 from activities.read_document import FETCHER, size_limit
+from activities.repoint import SourceMover
 from activities.restage_page import PageRestager
 from activities.set_access import AccessKeeper
 from activities.set_generation import PointerMover
@@ -32,6 +33,8 @@ from workflows.delete_sources import DeleteSources
 from workflows.ingest_sources import IngestSources
 from workflows.propagate_deletion import PropagateDeletion
 from workflows.reindex_corpus import ReindexCorpus
+from workflows.rename_sources import RenameSources
+from workflows.repoint_source import RepointSource
 from workflows.retire_build import RetireBuild
 from workflows.set_generation import SetGeneration
 from workflows.set_source_access import SetSourceAccess
@@ -45,6 +48,8 @@ WORKFLOWS: Final[Sequence[type]] = (
     SetSourceAccess,
     DeleteSources,
     PropagateDeletion,
+    RepointSource,
+    RenameSources,
     ReindexCorpus,
     RetireBuild,
     SetGeneration,
@@ -91,6 +96,7 @@ def db_activities(store: Store, embedders: EmbedderSource, options: WorkerOption
     propagator = DeletionPropagator(
         store, service_principals=options.service_principals, handlers=options.deletion_handlers
     )
+    mover = SourceMover(store, service_principals=options.service_principals, handlers=options.repoint_handlers)
     collector = GarbageCollector(
         store,
         keep_generations=options.keep_generations,
@@ -110,6 +116,8 @@ def db_activities(store: Store, embedders: EmbedderSource, options: WorkerOption
         propagator.propagate_deletion,
         propagator.remove_rag,
         propagator.note_layer,
+        mover.move_page,
+        mover.note_failed_move,
         builds.list_green,
         builds.publish_green,
         builds.flip_build,

@@ -77,6 +77,11 @@ def _handlers(value: tuple[str, ...]) -> tuple[str, ...]:
     return value
 
 
+def _split(handlers: tuple[str, ...]) -> list[tuple[str, str, str]]:
+    split = ((kind, *where.partition(":")) for kind, _, where in (each.partition("=") for each in handlers))
+    return [(kind, queue, activity) for kind, queue, _, activity in split]
+
+
 def _tenants(value: tuple[str, ...]) -> tuple[str, ...]:
     try:
         return tuple(check_scope_part(tenant, "tenant") for tenant in value)
@@ -129,6 +134,10 @@ class Settings(BaseSettings):
             default=(),
             description="Activities of hosts that remove what they derived, as kind=task-queue:activity, separated by commas",
         )
+    )
+    repoint_handlers: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_listed), AfterValidator(_handlers)] = Field(
+        default=(),
+        description="Activities of hosts that rename sources in their own records, as kind=task-queue:activity, by commas",
     )
     keep_generations: int = Field(
         default=100, ge=0, description="Generations that can be gone back to; older ones are collected"
@@ -183,9 +192,13 @@ class Settings(BaseSettings):
 
     @property
     def deletion_layers(self) -> list[tuple[str, str, str]]:
-        """The handlers of hosts as (kind, task queue, activity)."""
-        split = ((kind, *where.partition(":")) for kind, _, where in (h.partition("=") for h in self.deletion_handlers))
-        return [(kind, queue, activity) for kind, queue, _, activity in split]
+        """The deletion handlers of hosts as (kind, task queue, activity)."""
+        return _split(self.deletion_handlers)
+
+    @property
+    def repoint_layers(self) -> list[tuple[str, str, str]]:
+        """The move handlers of hosts as (kind, task queue, activity)."""
+        return _split(self.repoint_handlers)
 
     @property
     def collects_every(self) -> timedelta | None:

@@ -2,6 +2,7 @@
 
 from pydantic import Field
 
+from activities.contracts.deletion import Handler
 from activities.contracts.payload import Payload
 from headwater.contracts import FailedRename
 from headwater.models import Authorization, Scope
@@ -25,7 +26,10 @@ class MovePage(Payload):
 
 
 class MovedPage(Payload):
-    """What a page did. ``after`` None: nothing is left."""
+    """What a page did. ``after`` None: nothing is left.
+
+    ``handlers`` are those of the worker that moved it, so that the run stays the same when another worker has others.
+    """
 
     moved_sources: int = 0
     moved_chunks: int = 0
@@ -34,6 +38,7 @@ class MovedPage(Payload):
     until: str | None = None  # of a prefix: the last id that the page looked at
     failures: list[FailedRename] = Field(default_factory=list)
     failed: int = 0
+    handlers: tuple[Handler, ...] = ()
 
     @property
     def had_work(self) -> bool:

@@ -80,16 +80,14 @@ def move_page(
             return done
 
 
-def note_failure(
-    store: Store, scope: Scope, failure: FailedRename, *, request_no: int, step: str, actor: str | None
-) -> None:
+def note_failure(store: Store, failure: FailedRename, *, request_no: int, step: str, actor: str | None) -> None:
     """Writes down, once a ``step``, that a pair was not moved."""
+    detail = Jsonb(failure.model_dump(mode="json", by_alias=True))
+    noted = {"request_no": request_no, "actor": actor, "action": FAILED_ACTION, "detail": detail}
     with store.connection() as connection, connection.transaction():
-        scope_id = find_scope(connection, store.schema, scope)
         if step_result(connection, store.schema, request_no, step) is None:
-            detail = failure.model_dump(mode="json", by_alias=True)
-            audit(connection, store.schema, scope_id, actor=actor, action=FAILED_ACTION, detail=detail)
             note_step(connection, store.schema, request_no, step, {})
+            connection.execute(queries(store.schema, "repoint")["note_failure"], noted)
 
 
 def failed_rename(from_id: str, to_id: str, sentence: str, code: str) -> FailedRename:
@@ -146,6 +144,7 @@ class _Page:
         edges, last = self._rewrite(pairs)
         detail = {"principal": self.move.authorization.principal_id, "as_service": is_service}
         unended = self._note(pairs, moved, edges, actor, detail)
+        self._audit_failures(failures, actor)
         done = MovedPage(
             moved_sources=len(moved),
             moved_chunks=sum(pair.chunks for pair in moved),
@@ -270,6 +269,11 @@ class _Page:
             detail=Jsonb(dict(detail)),
         )
         return {from_id for (from_id,) in rows}
+
+    def _audit_failures(self, failures: Sequence[FailedRename], actor: str | None) -> None:
+        if failures:
+            details = Jsonb([each.model_dump(mode="json", by_alias=True) for each in failures])
+            self._run("audit_failures", details=details, actor=actor, action=FAILED_ACTION)
 
     def _run(self, name: str, **parameters: Any) -> Any:
         return self.connection.execute(queries(self.schema, "repoint")[name], {"scope_id": self.scope_id, **parameters})

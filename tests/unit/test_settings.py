@@ -41,6 +41,7 @@ def test_the_environment_sets_each_of_them(monkeypatch: pytest.MonkeyPatch, tmp_
         "TENANTS": "a, b",
         "SERVICE_PRINCIPALS": "a:cleaner, b:x:y",
         "DELETION_HANDLERS": "wiki=my-wiki:pages.Remove, notes=q:a:b",
+        "REPOINT_HANDLERS": "wiki=my-wiki:pages.Rename",
         "KEEP_GENERATIONS": "3",
         "KEEP_DAYS": "0.5",
         "PARTITION_CHUNKS": "5000",
@@ -56,6 +57,7 @@ def test_the_environment_sets_each_of_them(monkeypatch: pytest.MonkeyPatch, tmp_
     assert settings.tenants == ("a", "b")
     assert settings.granted_services == [("a", "cleaner"), ("b", "x:y")]
     assert settings.deletion_layers == [("wiki", "my-wiki", "pages.Remove"), ("notes", "q", "a:b")]
+    assert settings.repoint_layers == [("wiki", "my-wiki", "pages.Rename")]
     assert settings.collects_every == timedelta(minutes=15)
     assert all(settings.is_given(field) for field in Settings.model_fields)
 
@@ -95,6 +97,7 @@ def test_a_relative_home_is_made_absolute(monkeypatch: pytest.MonkeyPatch, tmp_p
         ("DELETION_HANDLERS", "wi ki=queue:remove"),
         ("DELETION_HANDLERS", "wiki=q:a,wiki=q:b"),
         ("DELETION_HANDLERS", "rag=q:a"),
+        ("REPOINT_HANDLERS", "wiki=q:a,wiki=q:b"),
         ("COLLECT_EVERY", "5x"),
         ("COLLECT_EVERY", "59s"),
         ("COLLECT_EVERY", "999999d"),

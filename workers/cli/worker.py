@@ -95,6 +95,9 @@ def worker_options(settings: Settings, roles: Collection[str] = ROLES) -> "Worke
         deletion_handlers=[
             Handler(kind=kind, task_queue=queue, activity=name) for kind, queue, name in settings.deletion_layers
         ],
+        repoint_handlers=[
+            Handler(kind=kind, task_queue=queue, activity=name) for kind, queue, name in settings.repoint_layers
+        ],
         keep_generations=settings.keep_generations,
         keep_days=settings.keep_days,
         partition_chunks=settings.partition_chunks,

@@ -179,3 +179,12 @@ audited AS (
          %(detail)s::jsonb || jsonb_build_object('from', from_id, 'to', to_id, 'moved_chunks', chunks, 'rewritten_edges', edges)
   FROM noted WHERE is_done)
 SELECT from_id FROM noted WHERE NOT is_done;
+
+-- audit_failures --
+INSERT INTO {schema}.audit (scope_id, actor, action, detail)
+SELECT %(scope_id)s, %(actor)s, %(action)s, x.detail FROM jsonb_array_elements(%(details)s) AS x (detail);
+
+-- note_failure --
+-- The request knows its corpus, also where that has no index.
+INSERT INTO {schema}.audit (scope_id, actor, action, detail)
+SELECT r.scope_id, %(actor)s, %(action)s, %(detail)s FROM {schema}.request r WHERE r.request_no = %(request_no)s;

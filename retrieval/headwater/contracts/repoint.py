@@ -9,6 +9,7 @@ from headwater.contracts.ingest import CONNECTORS_PREFIXES
 from headwater.contracts.shared import Authorized, Output, RequestInput, SourceId, check_bytes, json_bytes
 from headwater.errors import ValidationError
 from headwater.ids import SOURCE_ID
+from headwater.models import Scope
 
 RECORDS_MAX: Final = 4_096  # of one page
 RENAMES_MAX: Final = 4_096
@@ -99,6 +100,21 @@ class RepointResult(Output):
     layers: dict[str, int] = Field(default_factory=dict)
     batched: bool = True
     cursor: str | None = None
+
+
+class MoveLayerInput(Output):
+    """What a host's move handler is given: an activity that renames in its own records, and counts those that it changed.
+
+    With ``is_prefix`` the ids are prefixes, and ids after ``after`` (if there is one) up to ``until`` have moved. It may be called
+    more than once with the same, and is called once at least for each move, also if Headwater itself held nothing.
+    """
+
+    scope: Scope
+    from_id: Annotated[str, Field(alias="from")]
+    to_id: Annotated[str, Field(alias="to")]
+    is_prefix: bool = False
+    after: str | None = None
+    until: str | None = None
 
 
 class RenameSourcesInput(RequestInput):
