@@ -15,6 +15,7 @@ from activities.embedder_source import EmbedderSource
 from activities.prepare_page import PagePreparer
 from activities.publish_page import PagePublisher
 from activities.read_document import Parser
+from activities.restage_page import PageRestager
 from activities.store import Store
 from activities.store.requests import Owner, claim_request
 from headwater.contracts import IngestOutcome, IngestSource, IngestSourcesResult
@@ -45,6 +46,7 @@ class Pusher:
         self._preparer = PagePreparer(store, embedders, parser, max_bytes=MAX_BYTES)
         self._embedder = BatchEmbedder(store, embedders)
         self._publisher = PagePublisher(store)
+        self._restager = PageRestager(store, embedders)
 
     def _hear(self, texts: Sequence[str]) -> None:
         self.heard(texts)
@@ -73,9 +75,16 @@ class Pusher:
     def prepare(self, page: PageRef) -> PreparedPage:
         return _call(self._preparer.prepare_page, page)
 
+    def restage(self, page: PageRef) -> PreparedPage:
+        """The page again, for the build that readers see by now."""
+        return _call(self._restager.restage_page, page)
+
     def stage(self, page: PageRef) -> None:
         """The page read and embedded: everything but published."""
-        for batch_no in range(self.prepare(page).batches):
+        self.embed(page, self.prepare(page))
+
+    def embed(self, page: PageRef, prepared: PreparedPage) -> None:
+        for batch_no in range(prepared.batches):
             _call(self._embedder.embed_batch, BatchRef(**dict(page), batch_no=batch_no))
 
     def publish(self, page: PageRef) -> PublishedPage:

@@ -424,3 +424,23 @@ def test_readers_are_shown_what_hosts_said_of_their_documents(host: Pusher, stor
     assert [each.source_id for each in answer.hits] == ["a"]
     assert (hit.title, hit.metadata["lang"], hit.provenance.provider) == ("Leave", "en", "host")
     assert (citation.title, citation.uri, citation.revision) == ("Leave", "wiki://leave", 1)
+
+
+def test_a_page_whose_build_was_replaced_meanwhile_is_staged_for_the_new_one(host: Pusher, store: Store) -> None:
+    page = host.accept({"source_id": "a", "text": ONE, "title": "A title", "lineage": ["b"]})
+    host.stage(page)
+    host.do(  # what a flip to a build in another space does
+        """INSERT INTO headwater.space (embedder_spec, embedder_identity, dimensions, max_tokens, chunker)
+           SELECT 'hash:32', replace(embedder_identity, '64', '32'), 32, max_tokens, chunker FROM headwater.space""",
+        "UPDATE headwater.build SET state = 'retired'",
+        "INSERT INTO headwater.build (scope_id, space_id) SELECT scope_id, 2 FROM headwater.scope",
+        "UPDATE headwater.scope SET live_build = 2",
+    )
+    assert host.publish(page).is_stale_build
+    host.embed(page, host.restage(page))
+    outcome = host.end(page, host.publish(page).generation).sources[0]
+    assert (outcome.revision, outcome.indexed, outcome.state) == (1, 1, "indexed")
+    assert visible(store) == {"a": ONE}
+    assert host.rows("""
+        SELECT vector_dims(c.emb), d.title, r.is_derived FROM headwater.chunk c JOIN headwater.revision r USING (rev_id)
+          JOIN headwater.document_version d USING (version_id) WHERE r.build_id = 2""") == [(32, "A title", True)]
