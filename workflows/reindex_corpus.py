@@ -14,7 +14,7 @@ from temporalio.exceptions import ActivityError, ApplicationError, WorkflowAlrea
 with workflow.unsafe.imports_passed_through():
     from pydantic import BaseModel
 
-    from activities.contracts import BatchRef, Done, EmbeddedBatch
+    from activities.contracts import Done, EmbeddedBatch, PageRef
     from activities.contracts.reindex import (
         BeginReindex,
         BegunReindex,
@@ -32,12 +32,12 @@ with workflow.unsafe.imports_passed_through():
     from headwater.contracts.reindex import ReindexCorpusResult, ReindexProgress
     from headwater.workflow_ids import request_workflow_id
     from workflows.act import BEHIND_ALL_OTHERS, act
+    from workflows.embed_page import embed_page
     from workflows.failures import cause_of
     from workflows.inputs import parse_input
 
 ROUNDS: Final = 5  # before publishing is held
 PAGES_A_RUN: Final = 50
-BATCHES_IN_FLIGHT: Final = 16
 
 
 class CarriedReindex(BaseModel):
@@ -185,7 +185,8 @@ class ReindexCorpus:
         """Vectors for the page's chunks, then its part in the build."""
         if staged.page_id is None:
             return
-        await self._embed(build, staged.page_id, staged.batches, priority)
+        page = PageRef(page_id=staged.page_id, tenant_id=build.tenant_id)
+        await embed_page(page, staged.batches, heard=self._count, priority=priority)
         published = await act(
             "publish_green", PublishGreen(**build.model_dump(), page_id=staged.page_id), PublishedGreen
         )  # fmt: skip
@@ -195,26 +196,6 @@ class ReindexCorpus:
             chunks=counts.chunks + published.chunks,
             failed=counts.failed + published.failed,
         )
-
-    async def _embed(self, build: BuildRef, page_id: int, batches: int, priority: Priority) -> None:
-        slots = asyncio.Semaphore(BATCHES_IN_FLIGHT)
-
-        async def embed(batch_no: int) -> None:
-            async with slots:
-                batch = BatchRef(page_id=page_id, batch_no=batch_no, tenant_id=build.tenant_id)
-                done = await act("embed_batch", batch, EmbeddedBatch, summary=f"batch {batch_no}", priority=priority)
-                counts = self._carried.counts
-                self._note(
-                    embedded_chunks=counts.embedded_chunks + done.embedded,
-                    reused_chunks=counts.reused_chunks + done.reused,
-                )
-
-        tasks = [asyncio.create_task(embed(batch_no)) for batch_no in range(batches)]
-        try:
-            await asyncio.gather(*tasks)
-        finally:
-            for task in tasks:
-                task.cancel()
 
     async def _retire(self, order: ReindexOrder, begun: BegunReindex, flipped: FlippedBuild) -> None:
         """The former build stays for whoever rolls back, and may be dropped after that. Nobody waits for it here."""
@@ -248,6 +229,12 @@ class ReindexCorpus:
     async def _hand_over(self, raw: Any) -> None:
         await workflow.wait_condition(workflow.all_handlers_finished)
         workflow.continue_as_new(args=[raw, self._carried])
+
+    def _count(self, done: EmbeddedBatch) -> None:
+        counts = self._carried.counts
+        self._note(
+            embedded_chunks=counts.embedded_chunks + done.embedded, reused_chunks=counts.reused_chunks + done.reused
+        )
 
     def _note(self, **counts: Any) -> None:
         self._carried.counts = self._carried.counts.model_copy(update=counts)

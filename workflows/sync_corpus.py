@@ -15,7 +15,6 @@ with workflow.unsafe.imports_passed_through():
 
     from activities.contracts import (
         AdvancedCheckpoint,
-        BatchRef,
         BeginPass,
         BegunPass,
         EmbeddedBatch,
@@ -30,13 +29,13 @@ with workflow.unsafe.imports_passed_through():
     )
     from headwater.contracts import SyncCorpusInput, SyncNow, SyncResult, SyncStatus
     from workflows.act import act
+    from workflows.embed_page import embed_page
     from workflows.failures import cause_of
     from workflows.inputs import parse_input
 
 # A history that grows without end is ended by the server: a run goes on in a new one after this much.
 PAGES_A_RUN: Final = 50
 PASSES_A_RUN: Final = 50
-BATCHES_IN_FLIGHT: Final = 16
 CANCELLED: Final = "The sync was cancelled."
 
 
@@ -179,7 +178,7 @@ class SyncCorpus:
                 else asyncio.create_task(self._prepare(request, in_pass, self._carried.next_seq + 1))
             )
             try:
-                await self._embed(in_pass, listed, batches)
+                await self._embed(PageRef(in_pass=in_pass, page_id=listed.page_id), batches)
                 await self._publish(in_pass, listed)
                 if following is None:
                     break
@@ -206,26 +205,16 @@ class SyncCorpus:
         prepared = await act("prepare_page", page, PreparedPage, summary=f"page {seq}")
         return listed, prepared.batches
 
-    async def _embed(self, in_pass: Pass, listed: ListedPage, batches: int) -> None:
-        """All batches of the page; a fixed number at once, since pending activities weigh on the history."""
-        slots = asyncio.Semaphore(BATCHES_IN_FLIGHT)
+    async def _embed(self, page: PageRef, batches: int) -> None:
         counts = self._carried.counts
 
-        async def embed(batch_no: int) -> None:
-            async with slots:
-                batch = BatchRef(in_pass=in_pass, page_id=listed.page_id, batch_no=batch_no)
-                done = await act("embed_batch", batch, EmbeddedBatch, summary=f"batch {batch_no}")
-                counts.embedded_chunks += done.embedded
-                counts.reused_chunks += done.reused
+        def count(done: EmbeddedBatch) -> None:
+            counts.embedded_chunks += done.embedded
+            counts.reused_chunks += done.reused
 
         if batches:
             counts.phase = "embedding"
-        tasks = [asyncio.create_task(embed(batch_no)) for batch_no in range(batches)]
-        try:
-            await asyncio.gather(*tasks)
-        finally:
-            for task in tasks:
-                task.cancel()
+        await embed_page(page, batches, heard=count)
 
     async def _publish(self, in_pass: Pass, listed: ListedPage) -> None:
         counts = self._carried.counts
@@ -235,7 +224,7 @@ class SyncCorpus:
         while published.is_stale_build:
             # A re-index was flipped to since the page was staged: its documents belong into the build that readers see now.
             prepared = await act("restage_page", page, PreparedPage)
-            await self._embed(in_pass, listed, prepared.batches)
+            await self._embed(page, prepared.batches)
             counts.phase = "publishing"
             published = await act("publish_page", page, PublishedPage)
         await act("advance_checkpoint", page, AdvancedCheckpoint)
