@@ -145,7 +145,7 @@ def test_the_role_of_hosts_may_hand_in_and_nothing_else(connection: psycopg.Conn
         relation = sql.Identifier("headwater", name)
         for statement in ("SELECT FROM {}", "DELETE FROM {}", "INSERT INTO {} DEFAULT VALUES"):
             with pytest.raises(psycopg.errors.InsufficientPrivilege):
-                connection.execute(sql.SQL(statement).format(relation))  # type: ignore[arg-type] # of the three above
+                connection.execute(sql.SQL(statement).format(relation))
     with pytest.raises(psycopg.errors.InsufficientPrivilege):
         connection.execute("CREATE TABLE headwater.mine ()")
 
