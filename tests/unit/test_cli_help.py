@@ -32,6 +32,7 @@ def test_these_are_the_commands() -> None:
         "generation unpin",
         "migrate",
         "reindex",
+        "rename",
         "search",
         "source delete",
         "source grant",

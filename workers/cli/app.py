@@ -18,6 +18,7 @@ from workers.cli.gc import gc_command
 from workers.cli.generation import generation_group
 from workers.cli.migrate import migrate_command
 from workers.cli.reindex import reindex_command
+from workers.cli.rename import rename_command
 from workers.cli.search import search_command
 from workers.cli.source import source_group
 from workers.cli.source_delete import delete_command
@@ -82,6 +83,7 @@ for command in (
     search_command,
     status_command,
     source_group,
+    rename_command,
     reindex_command,
     generation_group,
     gc_command,
