@@ -6,7 +6,6 @@ recorded histories still replay; the new ones are kept beside the old.
 
 import asyncio
 import contextlib
-import dataclasses
 import datetime
 import json
 import os
@@ -66,10 +65,13 @@ async def main() -> None:
     with own_postgres() as postgres, own_temporal() as temporal:
         client = await Client.connect(temporal.address, data_converter=pydantic_data_converter)
         with Store.open(postgres.new_database()) as store:
-            async with running_pipeline(store, client, options=dataclasses.replace(OPTIONS)):
+            async with running_pipeline(store, client, options=OPTIONS):
                 for number, (name, kind, fields) in enumerate(STORY):
                     await _record(client, name, kind, fields, f"r{number}")
                 await _record_started(client, "retires", "RetireBuild")
+                tick = await client.start_workflow("CollectTick", {}, id="tick", task_queue=queues.CONTROL)
+                await tick.result()
+                await _write(client, "CollectTick", "ticks", tick.id, tick.result_run_id)
 
 
 async def _record(client: Client, name: str, kind: str, fields: dict[str, Any], request_id: str) -> None:

@@ -13,14 +13,14 @@ from workers.served import WORKFLOWS
 HISTORIES = sorted((Path(__file__).parent.parent / "histories").glob("*.json"))
 
 
-def test_there_are_histories_to_replay() -> None:
-    assert {path.name.split("-")[1] for path in HISTORIES} >= {
-        "three_pages",
-        "nothing_new",
-        "long",
-        "fails",
-        "cancelled",
-    }
+def test_there_is_a_history_of_every_workflow() -> None:
+    recorded = {path.name.split("-")[0].replace("_", "") for path in HISTORIES}
+    assert recorded == {workflow.__name__.lower() for workflow in WORKFLOWS}
+
+
+def test_the_ways_of_a_sync_are_all_recorded() -> None:
+    recorded = {path.name.split("-")[1] for path in HISTORIES if path.name.startswith("sync_corpus-")}
+    assert recorded >= {"three_pages", "nothing_new", "long", "fails", "cancelled"}
 
 
 @pytest.mark.parametrize("path", HISTORIES, ids=lambda path: path.stem)
