@@ -45,6 +45,12 @@ def live_build(store: Store, scope: Scope) -> LiveBuild | None:
         return _find(connection, store.schema, "live_build", scope.model_dump())
 
 
+def build_at(store: Store, scope: Scope, generation: int) -> LiveBuild | None:
+    """The build in which a generation is read; `None` if nothing was published by then, or it was collected."""
+    with store.connection() as connection:
+        return _find(connection, store.schema, "build_at", scope.model_dump() | {"generation": generation})
+
+
 def build_of(store: Store, build_id: int) -> LiveBuild:
     """The build that a page was listed for."""
     return _one_build(store, "build_of", {"build_id": build_id})

@@ -24,6 +24,13 @@ INDENT: Final = "   "
 )
 @click.option("--group", "groups", multiple=True, metavar="GROUP", help="A group of whoever asks. May be repeated.")
 @click.option("--top-k", type=int, default=5, show_default=True, metavar="N", help="How many passages.")
+@click.option(
+    "--generation",
+    type=int,
+    metavar="N",
+    help="What the corpus showed at generation N, to who may read it today.",
+)
+@click.option("--exact", is_flag=True, help="Compare every passage, also of a large corpus, whose index may miss some.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @pass_invocation
 def search_command(
@@ -34,6 +41,8 @@ def search_command(
     principal: str,
     groups: tuple[str, ...],
     top_k: int,
+    generation: int | None,
+    exact: bool,
     as_json: bool,
 ) -> None:
     """Ask a corpus QUERY and show the passages nearest to it in meaning, each with its document and its place there.
@@ -47,7 +56,7 @@ def search_command(
         scope = Scope.parse(corpus)
         who = Authorization(principal_id=principal, tenant_id=scope.tenant_id, group_ids=groups)
     invocation.start_logging()
-    result = _search(invocation, query, scope, who, top_k)
+    result = _search(invocation, query, scope, who, top_k=top_k, generation=generation, exact=exact)
     if result is None:
         invocation.output.note(f"Corpus {scope} does not exist: `headwater status` lists those that do.")
         result = RetrievalResult(query=query, text="", hits=(), citations=(), truncated=False, generation=None)
@@ -59,18 +68,29 @@ def search_command(
         show(invocation.output, result)
 
 
-def _search(invocation: Invocation, query: str, scope: Scope, who: Authorization, top_k: int) -> RetrievalResult | None:
+def _search(
+    invocation: Invocation,
+    query: str,
+    scope: Scope,
+    who: Authorization,
+    *,
+    top_k: int,
+    generation: int | None,
+    exact: bool,
+) -> RetrievalResult | None:
     """What the library finds; ``None`` for an unknown corpus, whose embedder nobody knows."""
     from activities.embedder_source import EmbedderSource
     from activities.store import Store
-    from activities.store.scopes import live_build
+    from activities.store.scopes import build_at, live_build
     from headwater import Retriever
 
     with open_services(invocation, temporal=False) as services:
         with Store.open(services.reader_url, schema=services.schema, max_size=1) as store:
             build = live_build(store, scope)
-        if build is None:
-            return None
+            if build is None:
+                return None
+            if generation is not None:  # which may have been embedded by another; the library says if it cannot be read
+                build = build_at(store, scope, generation) or build
         embedder = EmbedderSource().of(build)
         connected = Retriever.connect(services.reader_url, embedder=embedder, schema=services.schema)
         with connected as retriever, arguments():
@@ -79,6 +99,8 @@ def _search(invocation: Invocation, query: str, scope: Scope, who: Authorization
                 scope=scope,
                 authorization=who,
                 top_k=top_k,
+                generation=generation,
+                exact=exact,
                 max_context_tokens=CONTEXT_TOKENS,
                 max_result_bytes=RESULT_BYTES,
             )

@@ -33,6 +33,18 @@ SELECT s.scope_id, b.build_id, b.slab, p.space_id, p.embedder_spec, p.embedder_i
 FROM {schema}.scope s JOIN {schema}.build b ON b.build_id = s.live_build JOIN {schema}.space p ON p.space_id = b.space_id
 WHERE s.tenant_id = %(tenant_id)s AND s.resource_id = %(resource_id)s AND s.corpus_id = %(corpus_id)s;
 
+-- build_at --
+-- The build that showed a generation, which the library reads it in.
+SELECT s.scope_id, b.build_id, b.slab, p.space_id, p.embedder_spec, p.embedder_identity, p.dimensions, p.max_tokens, p.chunker,
+       s.tenant_id || '/' || s.resource_id || '/' || s.corpus_id AS corpus
+FROM {schema}.scope s
+JOIN {schema}.build b ON b.state IN ('live', 'retired') AND b.build_id = (
+  SELECT l.build_id FROM {schema}.pointer_log l
+  WHERE l.scope_id = s.scope_id AND l.gen <= %(generation)s AND l.kind IN ('publish', 'delete', 'fork', 'flip')
+  ORDER BY l.gen DESC, l.id DESC LIMIT 1)
+JOIN {schema}.space p ON p.space_id = b.space_id
+WHERE s.tenant_id = %(tenant_id)s AND s.resource_id = %(resource_id)s AND s.corpus_id = %(corpus_id)s;
+
 -- build_of --
 SELECT b.scope_id, b.build_id, b.slab, p.space_id, p.embedder_spec, p.embedder_identity, p.dimensions, p.max_tokens, p.chunker,
        s.tenant_id || '/' || s.resource_id || '/' || s.corpus_id AS corpus
