@@ -5,7 +5,6 @@ recorded histories still replay; the new ones are kept beside the old.
 """
 
 import asyncio
-import contextlib
 import datetime
 import json
 import os
@@ -59,6 +58,7 @@ STORY: Sequence[tuple[str, str, dict[str, Any]]] = (
     ("deletes", "DeleteSources", {"source_ids": ["doc:b", "doc:unknown"]}),
     ("collects", "CollectGarbage", {"keep_generations": 0, "older_than_s": 0}),
 )
+REFUSED = {"refused"}
 
 
 async def main() -> None:
@@ -81,8 +81,11 @@ async def _record(client: Client, name: str, kind: str, fields: dict[str, Any], 
     handle = await client.start_workflow(
         kind, {"scope": SCOPE.model_dump(), **request, **fields}, id=workflow_id, task_queue=queues.CONTROL
     )
-    with contextlib.suppress(WorkflowFailureError):
+    try:
         await handle.result()
+        assert name not in REFUSED
+    except WorkflowFailureError as error:
+        assert name in REFUSED, f"{name}: {error.cause}"
     await _write(client, kind, name, handle.id, handle.result_run_id)
 
 
