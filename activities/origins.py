@@ -6,7 +6,7 @@ from typing import Protocol
 
 from activities.connectors import make_connector
 from activities.parsers import CURRENT
-from activities.read_document import Reading, read_document
+from activities.read_document import Reading, equal_to, read_document
 from activities.store import Store, ingest, lease, listing, staging
 from activities.store.connectors import connector_by_id
 from activities.store.ingest import Described
@@ -82,12 +82,12 @@ class _Pushed:
     def read(self, item: OpenItem, reading: Reading) -> StagedDocument | NotedItem:
         described, held = self._described[item.source_id], self._known.get(item.source_id)
         if held is not None and _is_unchanged(described, held):
-            status = {"unchanged": True, "version": item.version, "raw_sha256": _hex(held), "parser": held.parser}
-            return NotedItem(ord=item.ord, status=status)
+            status = {**equal_to(held), "version": item.version, "raw_sha256": _hex(held), "parser": held.parser}
+            return _in_order(NotedItem(ord=item.ord, status=status), described)
         if held is not None and _said(held.source_version) != _said(described.version):
             # The same bytes with another title are another document: they are read, and then compared as a whole.
             held = replace(held, raw_sha256=None)
-        return read_document(item, _Content(self._store, described), held, reading)
+        return _in_order(read_document(item, _Content(self._store, described), held, reading), described)
 
 
 class _Content:
@@ -114,6 +114,13 @@ class _Content:
             sensitivity=SENSITIVITIES[described.sensitivity],
             lineage=tuple(described.lineage),
         )
+
+
+def _in_order(read: StagedDocument | NotedItem, described: Described) -> StagedDocument | NotedItem:
+    """What stages nothing has no revision to say when it was accepted, so its note does."""
+    if isinstance(read, StagedDocument):
+        return read
+    return replace(read, status={**read.status, "seq": described.source_seq})
 
 
 def _is_unchanged(described: Described, held: Known) -> bool:

@@ -92,8 +92,8 @@ def _read(
     }
     is_visible = held is not None and held.content_hash is not None
     is_same = held is not None and held.raw_sha256 == raw.digest() and held.parser == parser
-    if is_same and is_visible and not reading.full:
-        return NotedItem(ord=item.ord, status={**read, "unchanged": True})
+    if held is not None and is_same and is_visible and not reading.full:
+        return NotedItem(ord=item.ord, status={**read, **equal_to(held)})
     parsed = reading.parser.parse(fetched.name, fetched.data, fetched.media_type, MAX_CHARS)
     if isinstance(parsed, ParseFailure):
         return NotedItem(ord=item.ord, status={**read, "state": parsed.state, "reason": parsed.reason, "chunks": 0})
@@ -104,7 +104,7 @@ def _read(
     )
     if held is not None and held.content_hash == content_hash and not _is_cut_otherwise(held.parser, parser):
         state = parsed.state if parsed.text.strip() else "empty"
-        return NotedItem(ord=item.ord, status={**read, "unchanged": True, "state": state, "reason": parsed.reason})
+        return NotedItem(ord=item.ord, status={**read, **equal_to(held), "state": state, "reason": parsed.reason})
     try:
         cuts = reading.profile.cut(
             parsed.text,
@@ -137,6 +137,11 @@ def _read(
         cut_metadata=[cut.metadata for cut in cuts],
         status={**read, "state": state, "reason": parsed.reason, "chunks": len(cuts)},
     )
+
+
+def equal_to(held: Known) -> dict[str, Any]:
+    """What is noted of a document that is as readers see it, and of which reading that was: another may be shown by then."""
+    return {"unchanged": True, "same_seq": held.seen_seq}
 
 
 def _is_cut_otherwise(before: str | None, now: str) -> bool:

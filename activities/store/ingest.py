@@ -37,6 +37,7 @@ class Described:
     sensitivity: int
     lineage: list[str]
     content_hash: str | None
+    source_seq: int
 
 
 def accept_page(

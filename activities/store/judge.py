@@ -51,6 +51,7 @@ class Candidate:
     source_seq: int | None  # order of that reading among all readings of the source
     chunks: int | None  # of the staged revision
     seen_seq: int | None  # order of the reading that the build shows; None: it shows none
+    same_seq: int | None  # the same, when this one was found equal to it; None: it was not said
     seen_revision: int | None  # public number of what the build shows
     seen_chunks: int | None
     number: int | None  # public number of the staged text: the next one of its source, unless it has one already
@@ -168,7 +169,16 @@ def judge(candidate: Candidate, connector_id: int | None, asked: Asked | None = 
         return Outcome.PUBLISHED
     if candidate.state in FAILED:
         return Outcome.FAILED
-    return Outcome.UNCHANGED if candidate.is_unchanged and candidate.seen_seq is not None else Outcome.LOST
+    return _judge_unchanged(candidate)
+
+
+def _judge_unchanged(candidate: Candidate) -> Outcome:
+    """Unchanged it is only as long as readers see what it was found equal to."""
+    if not candidate.is_unchanged or candidate.seen_seq is None:
+        return Outcome.LOST
+    if candidate.same_seq in (None, candidate.seen_seq):
+        return Outcome.UNCHANGED
+    return Outcome.LOST if candidate.source_seq is None or candidate.source_seq > candidate.seen_seq else Outcome.STALE
 
 
 def _refused(candidate: Candidate) -> Outcome | None:

@@ -27,6 +27,7 @@ class Known:
     content_hash: bytes | None
     tombstone: str | None = None  # reason for which it must not be served
     tombstone_version: str | None = None  # connector's version of what was forgotten
+    seen_seq: int | None = None  # order of the reading that readers see
 
     def is_withheld_at(self, version: str | None) -> bool:
         """Whether a text of that version would not be published: what was forgotten comes back in a newer one alone."""

@@ -444,3 +444,21 @@ def test_a_page_whose_build_was_replaced_meanwhile_is_staged_for_the_new_one(hos
     assert host.rows("""
         SELECT vector_dims(c.emb), d.title, r.is_derived FROM headwater.chunk c JOIN headwater.revision r USING (rev_id)
           JOIN headwater.document_version d USING (version_id) WHERE r.build_id = 2""") == [(32, "A title", True)]
+
+
+def test_what_was_unchanged_when_it_was_read_is_not_called_so_when_another_text_is_shown(
+    host: Pusher, store: Store
+) -> None:
+    host.push_one("a", ONE)
+    before = host.accept({"source_id": "a", "text": ONE})
+    other = host.accept({"source_id": "a", "text": TWO})
+    after = host.accept({"source_id": "a", "text": ONE})
+    for page in (before, other, after):
+        host.stage(page)
+    host.publish(other)
+    late, lost = (host.end(page, host.publish(page).generation).sources[0] for page in (before, after))
+    assert (late.skipped, (late.reason or "")[:11]) == (False, "superseded:")
+    assert (lost.skipped, lost.state, lost.revision) == (False, "failed", 2)
+    assert (lost.reason or "").endswith("send it again.")
+    assert visible(store) == {"a": TWO}
+    assert host.push_one("a", ONE).revision == 3

@@ -68,7 +68,7 @@ SELECT %(page_id)s, x.ord, x.content_id, x.media_type, x.title, x.uri, x.metadat
 
 -- described --
 SELECT i.source_id, i.version, g.content_id, coalesce(g.media_type, c.media_type) AS media_type, c.bytes, g.title, g.uri, g.metadata,
-       coalesce(g.sensitivity, 1) AS sensitivity, g.lineage, g.content_hash
+       coalesce(g.sensitivity, 1) AS sensitivity, g.lineage, g.content_hash, g.source_seq
   FROM {schema}.ingest_item g
   JOIN {schema}.page_item i USING (page_id, ord)
   LEFT JOIN LATERAL (SELECT * FROM {schema}.staged_content WHERE content_id = g.content_id LIMIT 1) c ON true
@@ -81,14 +81,14 @@ SELECT data FROM {schema}.staged_part WHERE content_id = %(content_id)s ORDER BY
 -- How each source was read last, and what a publication would replace: of a pinned corpus the newest, else what readers see.
 -- A tombstone on it counts as nothing seen: what is pushed then is published anew, or refused. LATERAL with LIMIT 1, and
 -- OFFSET 0: as in listing.sql.
-SELECT s.source_id, s.source_pk, i.state, i.source_version, i.raw_sha256, i.parser, 0 AS rule_version, v.content_hash
+SELECT s.source_id, s.source_pk, i.state, i.source_version, i.raw_sha256, i.parser, 0 AS rule_version, v.content_hash, v.seen_seq
   FROM unnest(%(source_ids)s::text[]) AS u (id)
  CROSS JOIN LATERAL (SELECT * FROM {schema}.source WHERE scope_id = %(scope_id)s AND source_id = u.id LIMIT 1) s
  CROSS JOIN {schema}.scope sc
   JOIN {schema}.build b ON b.build_id = sc.live_build
   LEFT JOIN LATERAL (SELECT * FROM {schema}.ingestion WHERE source_pk = s.source_pk LIMIT 1) i ON true
   LEFT JOIN LATERAL (
-    SELECT d.content_hash
+    SELECT d.content_hash, sp.source_seq AS seen_seq
       FROM (SELECT * FROM {schema}.span WHERE source_pk = s.source_pk OFFSET 0) sp
       JOIN {schema}.document_version d ON d.version_id = sp.version_id
      WHERE sp.build_id = sc.live_build AND sp.gen_from > s.fence_gen

@@ -18,14 +18,14 @@ SELECT c.fence, c.owner, coalesce(p.cursor_out, c.cursor) AS cursor, coalesce(p.
 -- LATERAL with LIMIT 1, and OFFSET 0: a plan that was kept from when the tables were small would otherwise read every source
 -- of the scope, every membership of the connector and every span of the build, for each hundred of documents.
 SELECT s.source_id, s.source_pk, i.state, i.source_version, i.raw_sha256, i.parser,
-       m.rule_version, v.content_hash, t.reason AS tombstone, t.source_version AS tombstone_version
+       m.rule_version, v.content_hash, v.seen_seq, t.reason AS tombstone, t.source_version AS tombstone_version
   FROM unnest(%(source_ids)s::text[]) AS u (id)
  CROSS JOIN LATERAL (SELECT * FROM {schema}.source WHERE scope_id = %(scope_id)s AND source_id = u.id LIMIT 1) s
  CROSS JOIN LATERAL (
     SELECT rule_version FROM {schema}.membership WHERE connector_id = %(connector_id)s AND source_pk = s.source_pk LIMIT 1) m
   LEFT JOIN LATERAL (SELECT * FROM {schema}.ingestion WHERE source_pk = s.source_pk LIMIT 1) i ON true
   LEFT JOIN LATERAL (
-    SELECT d.content_hash
+    SELECT d.content_hash, sp.source_seq AS seen_seq
       FROM (SELECT * FROM {schema}.span WHERE source_pk = s.source_pk OFFSET 0) sp
       JOIN (SELECT live_build, CASE WHEN pinned THEN head_gen ELSE live_gen END AS gen
               FROM {schema}.scope WHERE scope_id = %(scope_id)s) sc

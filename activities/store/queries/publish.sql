@@ -41,7 +41,8 @@ SELECT i.ord, i.kind, i.source_id, i.rev_id, r.version_id, s.source_pk,
          SELECT FROM {schema}.span x
          WHERE x.build_id = p.build_id AND x.source_pk = s.source_pk AND x.gen_to = 9223372036854775807
            AND x.gen_from > s.fence_gen)) AS is_hosts,
-       s.fence_gen, r.base_gen, r.source_seq, r.n_chunks AS chunks, v.source_seq AS seen_seq,
+       s.fence_gen, r.base_gen, coalesce(r.source_seq, (i.status ->> 'seq')::bigint) AS source_seq, r.n_chunks AS chunks,
+       v.source_seq AS seen_seq, (i.status ->> 'same_seq')::bigint AS same_seq,
        (SELECT d.revision FROM {schema}.document_version d WHERE d.version_id = v.version_id) AS seen_revision,
        (SELECT x.n_chunks FROM {schema}.revision x WHERE x.rev_id = v.rev_id) AS seen_chunks,
        coalesce((SELECT d.revision FROM {schema}.document_version d WHERE d.version_id = r.version_id), s.revision + 1) AS number,
