@@ -7,7 +7,6 @@ from typing import Final, Self
 
 import psycopg
 
-from activities.store.database import Store
 from activities.store.sql import queries
 
 PAGE: Final = 100  # revisions of one transaction: about 10 ms under the scope's lock
@@ -29,39 +28,42 @@ class Freed:
 
 
 @contextmanager
-def locked(store: Store, scope_id: int) -> Iterator[tuple[psycopg.Connection, int]]:
+def locked(connection: psycopg.Connection, schema: str, scope_id: int) -> Iterator[int]:
     """A transaction that holds the scope's lock and its checkpoints'; with the floor of collection."""
-    sql = queries(store.schema, "garbage")
+    sql = queries(schema, "garbage")
     key = {"scope_id": scope_id}
-    with store.connection() as connection, connection.transaction():
+    with connection.transaction():
         row = connection.execute(sql["lock_scope"], key).fetchone()
         assert row is not None
         connection.execute(sql["lock_checkpoints"], key)
-        yield connection, row[0]
+        yield row[0]
 
 
 def delete_revisions(
-    connection: psycopg.Connection, schema: str, revisions: Mapping[int, int], *, slabs: Mapping[int, Collection[int]]
+    connection: psycopg.Connection, schema: str, rev_ids: Sequence[int], *, slabs: Mapping[int, Collection[int]]
 ) -> Freed:
-    """Deletes revisions (with the version of each) that have no span, their chunks in `slabs`, and their texts."""
+    """Deletes revisions that have no span, and their chunks in `slabs`. Their texts are left to `delete_versions`."""
     sql = queries(schema, "garbage")
-    rev_ids = list(revisions)
     if not rev_ids:
         return Freed()
-    chunks = 0
-    for slab, members in slabs.items():  # each partition by itself: a statement over all of them would lock all of them
-        chunks += connection.execute(sql["delete_chunks"], {"slab": slab, "rev_ids": list(members)}).rowcount
-    connection.execute(sql["unlink_items"], {"rev_ids": rev_ids})
-    connection.execute(sql["delete_revisions"], {"rev_ids": rev_ids})
-    documents = delete_versions(connection, schema, sorted(set(revisions.values())))
-    return Freed(revisions=len(rev_ids), chunks=chunks, documents=documents)
+    with connection.pipeline() as pipeline:
+        # Each partition by itself: a statement over all of them would lock all of them.
+        emptied = [
+            connection.execute(sql["delete_chunks"], {"slab": slab, "rev_ids": list(members)})
+            for slab, members in slabs.items()
+        ]
+        for statement in ("unlink_items", "delete_revisions"):
+            connection.execute(sql[statement], {"rev_ids": list(rev_ids)})
+        pipeline.sync()
+        return Freed(revisions=len(rev_ids), chunks=sum(cursor.rowcount for cursor in emptied))
 
 
-def delete_versions(connection: psycopg.Connection, schema: str, version_ids: Sequence[int]) -> int:
-    """How many of these texts nobody referred to, and are gone."""
+def delete_versions(connection: psycopg.Connection, schema: str, version_ids: Collection[int]) -> int:
+    """How many of these texts nobody refers to, and are gone. In a transaction of its own, and without the scope's lock."""
+    if not version_ids:
+        return 0
     try:
-        with connection.transaction():
-            statement = queries(schema, "garbage")["delete_versions"]
-            return connection.execute(statement, {"version_ids": list(version_ids)}).rowcount
+        statement = queries(schema, "garbage")["delete_versions"]
+        return connection.execute(statement, {"version_ids": sorted(version_ids)}).rowcount
     except psycopg.errors.ForeignKeyViolation:
         return 0  # one of them was staged upon at this very moment: the next collection looks again

@@ -7,7 +7,10 @@ hold keeps its texts. Rows of `source` stay: their fences, numbers and access ve
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Final
+
+import psycopg
 
 from activities.store.database import Store
 from activities.store.dropping import drop_builds
@@ -33,7 +36,8 @@ class Keep:
 class Corpus:
     """Whose garbage is collected, and what of it is none."""
 
-    store: Store
+    connection: psycopg.Connection
+    schema: str
     scope_id: int
     keep: Keep
 
@@ -46,22 +50,25 @@ class Progress:
     freed: Freed
 
 
-def collect(store: Store, scope: Scope, keep: Keep, *, start: str | None = None) -> Iterator[Progress]:
-    """Frees what can be freed, from step `start` on, and says so after every transaction. Stop whenever you like."""
-    corpus = Corpus(store, _scope_id(store, scope), keep)
-    steps = list(STEPS)
-    for step in steps[steps.index(start) if start in STEPS else 0 :]:
-        for freed in STEPS[step](corpus):
-            yield Progress(step, freed)
+def collect(
+    store: Store, scope: Scope, keep: Keep, *, start: str | None = None, is_thorough: bool = True
+) -> Iterator[Progress]:
+    """Frees what can be freed, from step `start` on, and says so after every transaction. Stop whenever you like.
+
+    Without `is_thorough` it leaves out what has to look at every document.
+    """
+    steps = list(STEPS if is_thorough else QUICK)
+    with store.connection() as connection:
+        corpus = Corpus(connection, store.schema, _scope_id(connection, store.schema, scope), keep)
+        for step in steps[steps.index(start) if start in steps else 0 :]:
+            for freed in STEPS[step](corpus):
+                yield Progress(step, freed)
 
 
 def collect_little(store: Store, scope: Scope, keep: Keep, *, transactions: int) -> Freed:
-    """The same, as far as so many transactions go, and without what has to look at every document."""
+    """What so many transactions can free of what is found without looking at every document."""
     freed = Freed()
-    for progress in collect(store, scope, keep):
-        if progress.step not in QUICK or transactions <= 0:
-            break
-        transactions -= progress.freed != Freed()
+    for progress in islice(collect(store, scope, keep, is_thorough=False), transactions):
         freed += progress.freed
     return freed
 
@@ -76,8 +83,8 @@ def oldest_generation(store: Store, scope: Scope) -> int:
 def note_asked(store: Store, scope: Scope, keep: Keep, *, actor: str) -> None:
     """Writes down who asked for it, and how much was to be kept. What the schedule starts is not written down."""
     detail = {"keep_generations": keep.generations, "keep_s": keep.seconds}
-    scope_id = _scope_id(store, scope)
     with store.connection() as connection:
+        scope_id = _scope_id(connection, store.schema, scope)
         audit(connection, store.schema, scope_id, actor=actor, action="collect_garbage", detail=detail)
 
 
@@ -91,29 +98,30 @@ def scopes_after(store: Store, after: Scope | None, *, tenants: Collection[str],
     return [Scope(tenant_id=tenant, resource_id=resource, corpus_id=corpus) for tenant, resource, corpus in rows]
 
 
-def _scope_id(store: Store, scope: Scope) -> int:
-    with store.connection() as connection:
-        row = connection.execute(queries(store.schema, "garbage")["scope"], scope.model_dump()).fetchone()
+def _scope_id(connection: psycopg.Connection, schema: str, scope: Scope) -> int:
+    row = connection.execute(queries(schema, "garbage")["scope"], scope.model_dump()).fetchone()
     if row is None:
         raise InvalidInput(f"Corpus {scope} does not exist: `headwater status` lists those that do.")
     return int(row[0])
 
 
-def _raise_floor(corpus: Corpus) -> Iterator[Freed]:
-    """Older generations can be shown no more from here on, nor builds that only they showed."""
-    sql = queries(corpus.store.schema, "garbage")
+def _tidy(corpus: Corpus) -> Iterator[Freed]:
+    """From here on older generations can be shown no more, nor builds that only they showed; and what named those goes."""
+    sql = queries(corpus.schema, "garbage")
+    key = {"scope_id": corpus.scope_id, "limit": ROWS}
     kept = {"keep_generations": corpus.keep.generations, "keep_s": corpus.keep.seconds}
-    with locked(corpus.store, corpus.scope_id) as (connection, _):
-        for statement in ("raise_floor", "drop_unreachable", "drop_forsaken", "pass_dropped"):
-            connection.execute(sql[statement], {"scope_id": corpus.scope_id, **kept})
-    for _ in _repeated(corpus, "trim_log"):
+    is_going_on = True
+    while is_going_on:
+        with locked(corpus.connection, corpus.schema, corpus.scope_id), corpus.connection.pipeline() as pipeline:
+            for statement in ("raise_floor", "drop_unreachable", "drop_forsaken", "pass_dropped"):
+                corpus.connection.execute(sql[statement], {**key, **kept})
+            deleted = [
+                corpus.connection.execute(sql[statement], key)
+                for statement in ("trim_log", "drop_abandoned_pages", "drop_pages", "drop_forwards")
+            ]
+            pipeline.sync()
+            is_going_on = any(cursor.rowcount == ROWS for cursor in deleted)
         yield Freed()
-
-
-def _drop_pages(corpus: Corpus) -> Iterator[Freed]:
-    for statement in ("drop_abandoned_pages", "drop_pages"):
-        for _ in _repeated(corpus, statement):
-            yield Freed()
 
 
 def _drop_dead(corpus: Corpus) -> Iterator[Freed]:
@@ -125,7 +133,7 @@ def _drop_left(corpus: Corpus) -> Iterator[Freed]:
 
 
 def _drop_builds(corpus: Corpus) -> Iterator[Freed]:
-    return drop_builds(corpus.store, corpus.scope_id)
+    return drop_builds(corpus.connection, corpus.schema, corpus.scope_id)
 
 
 def _drop_contents(corpus: Corpus) -> Iterator[Freed]:
@@ -134,7 +142,7 @@ def _drop_contents(corpus: Corpus) -> Iterator[Freed]:
 
 
 def _drop_requests(corpus: Corpus) -> Iterator[Freed]:
-    for count in _repeated(corpus, "drop_requests"):
+    for count in _repeated(corpus, "drop_requests", limit=ROWS):
         yield Freed(requests=count)
 
 
@@ -143,31 +151,32 @@ def _drop_orphans(corpus: Corpus) -> Iterator[Freed]:
     while is_going_on:
         is_going_on = False
         for version_ids in _found(corpus, "find_orphans"):
-            with locked(corpus.store, corpus.scope_id) as (connection, _):
-                documents = delete_versions(connection, corpus.store.schema, version_ids)
+            documents = delete_versions(corpus.connection, corpus.schema, version_ids)
             is_going_on |= documents > 0
             yield Freed(documents=documents)
 
 
-def _drop_status(corpus: Corpus) -> Iterator[Freed]:
-    for statement in ("drop_pending", "drop_forwards"):
-        for _ in _repeated(corpus, statement):
-            yield Freed()
+def _drop_pending(corpus: Corpus) -> Iterator[Freed]:
+    key = {"scope_id": corpus.scope_id, "limit": ROWS}
+    count = ROWS
+    while count == ROWS:
+        with locked(corpus.connection, corpus.schema, corpus.scope_id):
+            count = corpus.connection.execute(queries(corpus.schema, "garbage")["drop_pending"], key).rowcount
+        yield Freed()
 
 
 # In this order: the log lets go of builds, pages of revisions, revisions of texts.
 STEPS: Final[dict[str, Callable[[Corpus], Iterator[Freed]]]] = {
-    "floor": _raise_floor,
-    "pages": _drop_pages,
+    "floor": _tidy,
     "revisions": _drop_dead,
     "builds": _drop_builds,
     "contents": _drop_contents,
     "requests": _drop_requests,
     "staging": _drop_left,
     "texts": _drop_orphans,
-    "status": _drop_status,
+    "status": _drop_pending,
 }
-QUICK: Final = ("floor", "pages", "revisions", "builds", "contents", "requests")
+QUICK: Final = ("floor", "revisions", "builds", "contents", "requests")
 
 
 def _drop_found(corpus: Corpus, looking: str) -> Iterator[Freed]:
@@ -182,34 +191,32 @@ def _drop_found(corpus: Corpus, looking: str) -> Iterator[Freed]:
 
 def _found(corpus: Corpus, looking: str) -> list[list[int]]:
     """Keys of what seems to be garbage, in pages. Looked for without a lock, since that may take long."""
-    sql = queries(corpus.store.schema, "garbage")
-    key = {"scope_id": corpus.scope_id, "limit": FOUND_AT_ONCE}
-    with corpus.store.connection() as connection:
-        floor = connection.execute(sql["floor"], key).fetchone()
-        keys = [row[0] for row in connection.execute(sql[looking], {**key, "min_gen": floor[0] if floor else 0})]
+    sql = queries(corpus.schema, "garbage")
+    keys = [
+        row[0] for row in corpus.connection.execute(sql[looking], {"scope_id": corpus.scope_id, "limit": FOUND_AT_ONCE})
+    ]
     return [keys[first : first + PAGE] for first in range(0, len(keys), PAGE)]
 
 
 def _drop_revisions(corpus: Corpus, rev_ids: Sequence[int]) -> tuple[Freed, int]:
     """What of these is dead still, now that nobody publishes; and how many spans went."""
-    sql = queries(corpus.store.schema, "garbage")
+    sql, connection = queries(corpus.schema, "garbage"), corpus.connection
     key = {"scope_id": corpus.scope_id, "rev_ids": list(rev_ids)}
-    with locked(corpus.store, corpus.scope_id) as (connection, floor):
+    with locked(connection, corpus.schema, corpus.scope_id) as floor:
         spanned = [row[0] for row in connection.execute(sql["delete_dead_spans"], {**key, "min_gen": floor})]
         rows = connection.execute(sql["dead_revisions"], {**key, "spanned": spanned}).fetchall()
         slabs: dict[int, list[int]] = {}
         for rev_id, _, slab in rows:
             slabs.setdefault(slab, []).append(rev_id)
-        versions = {rev_id: version_id for rev_id, version_id, _ in rows}
-        return delete_revisions(connection, corpus.store.schema, versions, slabs=slabs), len(spanned)
+        freed = delete_revisions(connection, corpus.schema, [rev_id for rev_id, _, _ in rows], slabs=slabs)
+    documents = delete_versions(connection, corpus.schema, {version_id for _, version_id, _ in rows})
+    return freed + Freed(documents=documents), len(spanned)
 
 
-def _repeated(corpus: Corpus, statement: str, *, limit: int = ROWS) -> Iterator[int]:
-    """How many rows each transaction deleted, until one finds no more than it may."""
-    sql = queries(corpus.store.schema, "garbage")
-    while True:
-        with locked(corpus.store, corpus.scope_id) as (connection, _):
-            count = connection.execute(sql[statement], {"scope_id": corpus.scope_id, "limit": limit}).rowcount
+def _repeated(corpus: Corpus, statement: str, *, limit: int) -> Iterator[int]:
+    """How many rows each statement deleted, until one finds no more than it may. Nobody else's work touches these."""
+    key = {"scope_id": corpus.scope_id, "limit": limit}
+    count = limit
+    while count == limit:
+        count = corpus.connection.execute(queries(corpus.schema, "garbage")[statement], key).rowcount
         yield count
-        if count < limit:
-            return

@@ -7,7 +7,6 @@ import psycopg
 import pytest
 
 from activities.store import Store
-from activities.store.dropping import drop_builds
 from activities.store.freeing import Freed
 from activities.store.garbage import STEPS, Keep, Progress, collect, collect_little, oldest_generation, scopes_after
 from activities.store.generations import listing, pin, set_generation
@@ -401,7 +400,3 @@ def test_scopes_are_listed_in_pages(store: Store, corpus: Corpus) -> None:
         found += page
     assert [str(scope) for scope in found] == names
     assert [str(scope) for scope in scopes_after(store, None, tenants=["umbrella"], limit=9)] == names[2:]
-
-
-def test_there_is_nothing_to_drop_where_nothing_was_retired(store: Store, three: Corpus) -> None:
-    assert list(drop_builds(store, three.build.scope_id)) == []

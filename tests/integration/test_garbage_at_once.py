@@ -1,14 +1,16 @@
 """Collecting while others publish, delete, roll back and read, and collections that are killed."""
 
 import os
+import random
 import signal
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
+from uuid import uuid4
 
 import pytest
 
@@ -18,10 +20,10 @@ from activities.store.garbage import Keep, collect
 from headwater.errors import HeadwaterError
 from headwater.models import Scope
 from tests.integration.seen import overlaps, seen, table
-from tests.integration.staging_factory import Corpus, Document, publish
-from tests.integration.stress_shift import Shift, first_page, read, write
+from tests.integration.staging_factory import Corpus, Document, deleted, publish, roll_back
 
-SECONDS, STARTING_S = 5, 2
+SECONDS, SHIFTS = 4, 8  # on a quiet machine one shift is enough
+NAMES = [f"name-{number}" for number in range(8)]
 FEW = Keep(generations=3, seconds=0)
 NONE = Keep(generations=0, seconds=0)
 
@@ -34,41 +36,81 @@ def processes() -> Iterator[ProcessPoolExecutor]:
         yield pool
 
 
-def collect_on(shift: Shift) -> Counter[str]:
-    """Collects all the time. Counts of what was freed, and errors by name."""
-    done: Counter[str] = Counter()
-    with Store.open(shift.dsn, max_size=2) as store:
-        while time.time() < shift.until:
-            try:
-                for progress in collect(store, shift.corpus.scope, FEW):
-                    done["revisions"] += progress.freed.revisions
-            except HeadwaterError as error:
-                done[f"error {type(error.__cause__ or error).__name__}"] += 1
-    return done
+@dataclass(frozen=True, slots=True)
+class Shift:
+    dsn: str
+    corpus: Corpus
+    until: float  # seconds since the epoch, the same for all
+    seed: int
+
+    def work(self, act: Callable[[Store, "Shift", random.Random], Counter[str]]) -> Counter[str]:
+        """Counts of what was done until the shift is over, and errors by name."""
+        done: Counter[str] = Counter()
+        chance = random.Random(self.seed)
+        with Store.open(self.dsn, max_size=2) as store:
+            while time.time() < self.until:
+                try:
+                    done += act(store, self, chance)
+                except HeadwaterError as error:
+                    done[f"error {type(error.__cause__ or error).__name__}"] += 1
+        return done
+
+
+def write(store: Store, shift: Shift, chance: random.Random) -> Counter[str]:
+    """Replaces documents, deletes and adds some again, goes back a little."""
+    name, what = chance.choice(NAMES), chance.random()
+    if what < 0.1:
+        row = table(store, "scope")[0]
+        roll_back(store, shift.corpus, max(1, row["live_gen"] - chance.randint(1, 4)))
+        return Counter({"rolled back": 1})
+    if what < 0.2:
+        publish(store, shift.corpus, deleted(f"coming-{name}"))
+        return Counter({"deleted": 1})
+    publish(store, shift.corpus, whole(name), whole(f"coming-{name}"))
+    return Counter({"published": 1})
+
+
+def read(store: Store, shift: Shift, _chance: random.Random) -> Counter[str]:
+    """Whether every document is there, and whole."""
+    texts = seen(store, shift.corpus)
+    tags = {name: [body.split("|") for body in bodies] for name, bodies in texts.items()}
+    mixed = sum(len({tag for tag, _ in of}) > 1 or sorted(n for _, n in of) != ["0", "1", "2"] for of in tags.values())
+    return Counter({"reads": 1, "missing": len({*NAMES} - set(texts)), "mixed": mixed})
+
+
+def collect_all(store: Store, shift: Shift, _chance: random.Random) -> Counter[str]:
+    return Counter({"revisions": sum(progress.freed.revisions for progress in collect(store, shift.corpus.scope, FEW))})
+
+
+def whole(name: str) -> Document:
+    tag = uuid4().hex
+    return Document(name, [f"{tag}|{number}" for number in range(3)])
 
 
 def test_collecting_disturbs_neither_writers_nor_readers(
     processes: ProcessPoolExecutor, store: Store, database: str, corpus: Corpus
 ) -> None:
-    first_page(store, corpus)
-    until = time.time() + STARTING_S + SECONDS
-    shifts = [Shift(database, corpus, until, seed) for seed in range(5)]
-    writing = [processes.submit(write, shift) for shift in shifts[:3]]
-    reading, collecting = processes.submit(read, shifts[3]), processes.submit(collect_on, shifts[4])
-    done = sum((each.result() for each in writing), Counter[str]())
-    found, freed = reading.result(), collecting.result()
-    faults = {what: found[what] for what in ("mixed", "short", "missing", "batch mixed")}
-    assert faults == dict.fromkeys(faults, 0)
+    publish(store, corpus, *[whole(name) for name in NAMES])
+    acts = (write, write, write, read, collect_all)
+    done = Counter[str]()
+    for shift in range(SHIFTS):
+        list(processes.map(abs, range(len(acts))))  # all of them have started
+        until = time.time() + SECONDS
+        working = [
+            processes.submit(Shift(database, corpus, until, 10 * shift + number).work, acts[number])
+            for number in range(len(acts))
+        ]
+        done += sum((each.result() for each in working), Counter[str]())
+        if done["revisions"] > 30 and done["rolled back"] and done["deleted"] and done["reads"] > 10:
+            break
+    else:
+        pytest.fail(f"in {SHIFTS} shifts it did not meet what it is about: {done}")
+    assert (done["missing"], done["mixed"], overlaps(store)) == (0, 0, 0)
     # A rollback to what was collected meanwhile is refused, which is no fault.
-    errors = {what for what in (*done, *freed) if what.startswith("error")} - {"error InvalidInput"}
-    assert not errors
-    assert freed["revisions"] > 30 and done["rolled back"] and found["reads"] > 10, (
-        "the run must have met what it is about"
-    )
-    assert overlaps(store) == 0
+    assert {what for what in done if what.startswith("error")} <= {"error InvalidInput"}
     for _ in collect(store, corpus.scope, FEW):
         pass
-    assert len(table(store, "revision")) < len(table(store, "page")) + 24
+    assert len(table(store, "revision")) < len(table(store, "page"))
 
 
 @dataclass(frozen=True)
@@ -84,12 +126,12 @@ class Killed:
                 self.told.send(b".")
 
 
-@pytest.mark.parametrize("transactions", [2, 4])
+@pytest.mark.parametrize("transactions", [1, 2])
 def test_a_killed_collection_is_finished_by_the_next(
     store: Store, database: str, corpus: Corpus, transactions: int
 ) -> None:
-    for tag in ("old", "older", "new"):
-        publish(store, corpus, *[Document(f"s{number}", [f"{tag} {number}"]) for number in range(150)])
+    for tag in range(9):
+        publish(store, corpus, *[Document(f"s{number}", [f"{tag} {number}"]) for number in range(60)])
     context = get_context("forkserver")
     told, tell = context.Pipe(duplex=False)
     process = context.Process(target=Killed(database, corpus.scope, tell).work)
@@ -100,10 +142,10 @@ def test_a_killed_collection_is_finished_by_the_next(
     assert process.pid is not None
     os.kill(process.pid, signal.SIGKILL)
     process.join()
-    left = len(table(store, "revision")) - 150
+    left = len(table(store, "revision")) - 60
     assert left > 0, "it was killed too late to show anything"
     freed = Freed()
     for progress in collect(store, corpus.scope, NONE):
         freed += progress.freed
     assert (freed.revisions, freed.chunks, freed.documents) == (left, left, left)
-    assert seen(store, corpus) == {f"s{number}": [f"new {number}"] for number in range(150)}
+    assert seen(store, corpus) == {f"s{number}": [f"8 {number}"] for number in range(60)}

@@ -3,8 +3,9 @@
 import asyncio
 import contextlib
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 from temporalio import activity, workflow
 from temporalio.client import Client
@@ -89,7 +90,12 @@ class CollectionScript:
     async def served(self, client: Client) -> AsyncIterator[None]:
         """Workers for both queues, playing this script."""
         workflows = [CollectGarbage, CollectTick, SetGeneration, LongReindex]
-        activities = [self.collect_page, self.list_scopes, self.list_outgrown, self.set_generation]
+        activities: list[Callable[..., Any]] = [
+            self.collect_page,
+            self.list_scopes,
+            self.list_outgrown,
+            self.set_generation,
+        ]
         async with (
             Worker(client, task_queue=queues.CONTROL, workflows=workflows),
             Worker(client, task_queue=queues.DB, activities=activities),

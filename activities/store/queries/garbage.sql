@@ -5,9 +5,6 @@
 SELECT scope_id, min_gen FROM {schema}.scope
 WHERE tenant_id = %(tenant_id)s AND resource_id = %(resource_id)s AND corpus_id = %(corpus_id)s;
 
--- floor --
-SELECT min_gen FROM {schema}.scope WHERE scope_id = %(scope_id)s;
-
 -- lock_scope --
 -- The one lock of a scope. Plans made on empty tables stay in use: none may read a table whole.
 SELECT min_gen, set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
@@ -97,7 +94,7 @@ DELETE FROM {schema}.page WHERE page_id IN (
 SELECT rev_id FROM (
   (SELECT x.rev_id
    FROM {schema}.build b
-   JOIN {schema}.span x ON x.build_id = b.build_id AND x.gen_to <= %(min_gen)s
+   JOIN {schema}.span x ON x.build_id = b.build_id AND x.gen_to <= (SELECT min_gen FROM {schema}.scope WHERE scope_id = %(scope_id)s)
    JOIN {schema}.source s USING (source_pk)
    WHERE b.scope_id = %(scope_id)s AND b.state IN ('live', 'retired')
      AND NOT EXISTS (SELECT FROM {schema}.tombstone t
@@ -106,7 +103,8 @@ SELECT rev_id FROM (
   UNION ALL
   (SELECT x.rev_id
    FROM {schema}.build b
-   JOIN {schema}.span x ON x.build_id = b.build_id AND x.gen_to > %(min_gen)s AND x.gen_to < 9223372036854775807
+   JOIN {schema}.span x ON x.build_id = b.build_id AND x.gen_to < 9223372036854775807
+     AND x.gen_to > (SELECT min_gen FROM {schema}.scope WHERE scope_id = %(scope_id)s)
    JOIN {schema}.source s ON s.source_pk = x.source_pk AND x.gen_from <= s.fence_gen
    WHERE b.scope_id = %(scope_id)s AND b.state IN ('live', 'retired')
      AND NOT EXISTS (SELECT FROM {schema}.tombstone t
