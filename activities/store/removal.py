@@ -14,8 +14,8 @@ from headwater.models import Scope
 
 STEP: Final = "removal"
 LAYER: Final = "layer "
-IDS_A_PAGE: Final = 64
-REVISIONS_A_PAGE: Final = 64
+IDS_A_PAGE: Final = 128
+REVISIONS_A_PAGE: Final = 256
 CHUNKS_A_PAGE: Final = 2_000  # deleted in one transaction, unless a single document has more
 
 

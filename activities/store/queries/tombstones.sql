@@ -17,10 +17,12 @@ FROM (
   SELECT u.id FROM unnest(%(ids)s::text[]) AS u (id)
   UNION ALL
   SELECT f.to_id FROM unnest(%(ids)s::text[]) AS u (id)
-    JOIN {schema}.forward f ON f.scope_id = %(scope_id)s AND f.from_id = u.id AND NOT f.is_done
+   CROSS JOIN LATERAL (
+     SELECT x.to_id FROM {schema}.forward x WHERE x.scope_id = %(scope_id)s AND x.from_id = u.id AND NOT x.is_done OFFSET 0) f
   UNION ALL
   SELECT f.from_id FROM unnest(%(ids)s::text[]) AS u (id)
-    JOIN {schema}.forward f ON f.scope_id = %(scope_id)s AND f.to_id = u.id AND NOT f.is_done) named
+   CROSS JOIN LATERAL (
+     SELECT x.from_id FROM {schema}.forward x WHERE x.scope_id = %(scope_id)s AND x.to_id = u.id AND NOT x.is_done OFFSET 0) f) named
 CROSS JOIN LATERAL (
   SELECT l.version_id FROM {schema}.lineage l
   WHERE l.scope_id = %(scope_id)s AND l.parent_source = named.id OFFSET 0) l
@@ -46,7 +48,8 @@ WHERE t.reason <> 'legal_hold'
 
 -- drop_grants --
 -- Of all ids that have a row, at a raised version. A connector that brings the source back gives it its grants anew: what it
--- noted of the rule it applied is forgotten.
+-- noted of the rule it applied is forgotten. Arrays, not joins: a join kept from when these tables were empty would read all
+-- of them.
 WITH locked AS MATERIALIZED (
   SELECT s.source_pk
   FROM {schema}.source s
@@ -57,10 +60,10 @@ WITH locked AS MATERIALIZED (
       SELECT x.source_pk FROM {schema}.source x WHERE x.scope_id = %(scope_id)s AND x.source_id = u.id LIMIT 1) k))
   ORDER BY s.source_pk
   FOR NO KEY UPDATE OF s),
-ended AS (DELETE FROM {schema}.expiring_grant WHERE source_pk IN (SELECT source_pk FROM locked)),
-forgotten AS (UPDATE {schema}.membership SET rule_version = 0 WHERE source_pk IN (SELECT source_pk FROM locked))
+ended AS (DELETE FROM {schema}.expiring_grant WHERE source_pk = ANY (ARRAY(SELECT source_pk FROM locked))),
+forgotten AS (UPDATE {schema}.membership SET rule_version = 0 WHERE source_pk = ANY (ARRAY(SELECT source_pk FROM locked)))
 UPDATE {schema}.source SET grants = '{}', expiring = '{}', access_version = access_version + 1
-WHERE source_pk IN (SELECT source_pk FROM locked);
+WHERE source_pk = ANY (ARRAY(SELECT source_pk FROM locked));
 
 -- held --
 SELECT t.id FROM {schema}.tombstone t
