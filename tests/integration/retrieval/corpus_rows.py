@@ -52,8 +52,8 @@ class CorpusRows:
         self.begin_build()
         self.show_build()
 
-    def begin_build(self, *, embedder: Embedder | None = None, is_large: bool = False, state: str = "live") -> int:
-        """Another build, which what is added from now on goes to. A large one has a partition of its own."""
+    def begin_build(self, *, embedder: Embedder | None = None, is_large: bool = False, slab: int = 0) -> int:
+        """Another build, which what is added from now on goes to. A large one gets a new partition."""
         embedder = embedder or self.embedder
         space_id = self._one(
             "INSERT INTO {}.space (embedder_spec, embedder_identity, dimensions, max_tokens, chunker)"
@@ -62,16 +62,16 @@ class CorpusRows:
             embedder.identity,
             embedder.dimensions,
         )
-        self.slab = self._one("SELECT nextval('{}.slab_seq')") if is_large else 0
+        self.slab = self._one("SELECT nextval('{}.slab_seq')") if is_large else slab
         if is_large:
             partition = f"{{}}.chunk_s{self.slab}"
             self._run(f"CREATE TABLE {partition} (LIKE {{}}.chunk INCLUDING ALL, CHECK (slab = {self.slab}))")
             self._run(f"ALTER TABLE {{}}.chunk ATTACH PARTITION {partition} FOR VALUES IN ({self.slab})")
         self.build_id = self._one(
-            "INSERT INTO {}.build (scope_id, space_id, state, slab, head_gen) VALUES (%s, %s, %s, %s, 1) RETURNING build_id",
+            "INSERT INTO {}.build (scope_id, space_id, state, slab, head_gen) VALUES (%s, %s, 'retired', %s, 1)"
+            " RETURNING build_id",
             self.scope_id,
             space_id,
-            "retired" if state == "live" else state,  # until it is shown
             self.slab,
         )
         return self.build_id

@@ -11,7 +11,7 @@ from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
 from activities.store.migrate import migrate
-from headwater import AsyncRetriever, Retriever, Scope, StoreError, ValidationError
+from headwater import AsyncRetriever, Retriever, Scope, StoreError, ValidationError, db
 from headwater.embedders.hashing import HashEmbedder
 from tests.integration.retrieval.conftest import ALICE, Ask, Asker
 from tests.integration.retrieval.corpus_rows import CorpusRows
@@ -184,9 +184,19 @@ def test_the_reader_role_is_enough_and_writes_nothing(
     database: str, reader: str, scope: Scope, embedder: HashEmbedder, ask: Ask
 ) -> None:
     with psycopg.connect(database, autocommit=True) as admin:
-        CorpusRows(admin, scope, embedder).add("one", "text")
+        corpus = CorpusRows(admin, scope, embedder)
+        corpus.log(1)
+        corpus.add("one", "text")
+        assert ask("text", dsn=reader, on_access_denied=lambda event: None).hits
+        corpus.begin_build(is_large=True)
+        corpus.add("one", "text")
+        corpus.make_graph()
+        corpus.show_build()
 
     assert ask("text", dsn=reader, on_access_denied=lambda event: None).hits
+    assert ask("text", dsn=reader, generation=1).hits
+    with pytest.raises(ValidationError, match="choose one from 1 to 1"):
+        ask("text", dsn=reader, generation=2)
     with psycopg.connect(reader, autocommit=True) as connection:
         rights = connection.execute(
             "SELECT c.relname, bool_or(has_table_privilege(c.oid, privilege))"
@@ -217,3 +227,32 @@ def test_the_library_s_own_session_is_read_only(database: str, embedder: HashEmb
         settings = connection.execute("SELECT current_setting('plan_cache_mode'), current_setting('jit')").fetchone()
 
     assert settings == ("force_generic_plan", "off")
+
+
+def test_a_graph_is_walked_as_the_library_wants_whatever_the_database_says(database: str) -> None:
+    with psycopg.connect(database, autocommit=True) as admin:
+        for change in (
+            "hnsw.ef_search = 7",
+            "hnsw.iterative_scan = off",
+            "hnsw.max_scan_tuples = 8",
+            "enable_sort = on",
+        ):
+            name = sql.Identifier(admin.info.dbname).as_string(admin)
+            admin.execute(f"ALTER DATABASE {name} SET {change}".encode())
+
+    with db.connect(database) as connection:
+        rows = connection.execute("SELECT name, setting FROM pg_settings WHERE name ~ '^hnsw|^enable_sort'").fetchall()
+
+    assert dict(rows) == {
+        "hnsw.ef_search": "100",
+        "hnsw.iterative_scan": "relaxed_order",
+        "hnsw.max_scan_tuples": "40000",
+        "hnsw.scan_mem_multiplier": "8",
+        "enable_sort": "off",
+    }
+
+
+@pytest.mark.parametrize("row", [None, (False,), (None,)])
+def test_a_pgvector_that_took_a_setting_without_knowing_it_is_refused(row: tuple[bool | None] | None) -> None:
+    with pytest.raises(StoreError, match=r"install 0\.8\.4 or later"):
+        db._check_settings(row)
