@@ -1,8 +1,8 @@
 """Requests of hosts as the store knows them, and who may read what of a corpus."""
 
-import itertools
 from collections.abc import Sequence
 from typing import Any
+from uuid import uuid4
 
 from activities.store import Store
 from activities.store.access import allowed, set_access
@@ -11,8 +11,6 @@ from headwater.contracts import AccessOutcome, SourceGrants
 from headwater.models import Authorization
 from tests.integration.staging_factory import Corpus
 
-_numbers = itertools.count(1)
-
 
 def new_request(store: Store, corpus: Corpus, workflow: str = "SetSourceAccess") -> int:
     """The number of a request that nobody sent before."""
@@ -20,7 +18,7 @@ def new_request(store: Store, corpus: Corpus, workflow: str = "SetSourceAccess")
         store,
         corpus.scope,
         workflow=workflow,
-        request_id=f"request-{next(_numbers)}",
+        request_id=uuid4().hex,
         payload_sha256=b"payload",
         owner=Owner("workflow", "run"),
     ).request_no
