@@ -1,4 +1,4 @@
-"""`make bench`, or `python -m tests.benchmarks [a b c d e f g]`: measures, and prints each figure beside its goal."""
+"""`make bench`, or `python -m tests.benchmarks [a b c d e f g h]`: measures, and prints each figure beside its goal."""
 
 import argparse
 import asyncio
@@ -17,12 +17,13 @@ FIGURES: Final = {
     "e": "memory",
     "f": "idle",
     "g": "second_start",
+    "h": "publish",
 }
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
-    parser.add_argument("figures", nargs="*", metavar="FIGURE", help="a to g; all without one")
+    parser.add_argument("figures", nargs="*", metavar="FIGURE", help="a to h; all without one")
     parser.add_argument("--pairs", type=int, default=PAIRS, help="how often each is measured (%(default)s)")
     parser.add_argument("--files", type=int, default=20_000, help="(c): files of the folder (%(default)s)")
     parser.add_argument(
