@@ -1,6 +1,7 @@
 """What the store's own writers publish is what readers find."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -8,6 +9,7 @@ from activities.store import Store
 from activities.store.pointer import delete_sources
 from headwater import Authorization, Retriever
 from headwater.connectors import GrantSet
+from tests.integration.builds_by_hand import flip, start_build
 from tests.integration.staging_factory import (
     EVERYONE,
     Corpus,
@@ -34,8 +36,9 @@ def retriever(database: str) -> Iterator[Retriever]:
         yield retriever
 
 
-def texts(retriever: Retriever, corpus: Corpus, query: str = "leave") -> list[str]:
-    return [hit.text for hit in retriever.retrieve(query, scope=corpus.scope, authorization=ALICE).hits]
+def texts(retriever: Retriever, corpus: Corpus, query: str = "leave", **arguments: Any) -> list[str]:
+    hits = retriever.retrieve(query, scope=corpus.scope, authorization=ALICE, **arguments).hits
+    return sorted(hit.text for hit in hits)
 
 
 def test_a_published_document_is_found_with_its_place(store: Store, published: Corpus, retriever: Retriever) -> None:
@@ -94,3 +97,48 @@ def test_what_is_staged_is_not_found(store: Store, published: Corpus, retriever:
     stage(store, published, Document("a", ["leave changed"]), Document("b", ["leave b"], grants=EVERYONE))
 
     assert texts(retriever, published) == ["leave a"]
+
+
+def test_the_past_is_read_through_rollbacks_forks_deletions_and_revocations(
+    store: Store, published: Corpus, retriever: Retriever
+) -> None:
+    def past(*generations: int) -> list[list[str]]:
+        return [texts(retriever, published, generation=generation) for generation in generations]
+
+    publish(store, published, *(Document(name, [f"leave {name}"], grants=EVERYONE) for name in ("a", "b", "c", "d")))
+    publish(store, published, Document("a", ["leave again"]))
+    delete_sources(store, published.build.scope_id, ["b"])
+    publish(store, published, granted("c", GrantSet()))
+    assert past(1, 2, 3) == [["leave a", "leave d"], ["leave again", "leave d"], ["leave again", "leave d"]]
+
+    roll_back(store, published, 1)
+    fork = publish(store, published, Document("d", ["leave forked"])).generation
+    again = publish(store, published, Document("b", ["leave returned"], grants=EVERYONE)).generation
+
+    assert past(1, 2) == [["leave a", "leave d"], ["leave again", "leave d"]]
+    assert past(fork, again) == [["leave a", "leave forked"], ["leave a", "leave forked", "leave returned"]]
+    assert texts(retriever, published) == ["leave a", "leave forked", "leave returned"]
+
+
+def test_the_past_is_read_in_the_builds_that_showed_it(store: Store, published: Corpus, retriever: Retriever) -> None:
+    def past(*generations: int) -> list[list[str]]:
+        return [texts(retriever, published, generation=generation) for generation in generations]
+
+    publish(store, published, *(Document(name, [f"leave {name}"], grants=EVERYONE) for name in ("a", "b")))
+    publish(store, published, Document("a", ["leave again"]))
+    green = flip(store, published, start_build(store, published, slab=7))
+    publish(store, green, Document("a", ["leave in green"]))
+    assert past(1, 2, 3, 4) == [
+        ["leave a", "leave b"],
+        ["leave again", "leave b"],
+        ["leave again", "leave b"],
+        ["leave b", "leave in green"],
+    ]
+
+    roll_back(store, green, 2)
+    fork = publish(store, published, Document("b", ["leave in blue"])).generation
+    assert texts(retriever, published) == ["leave again", "leave in blue"]
+    assert past(4, fork) == [["leave b", "leave in green"], ["leave again", "leave in blue"]]
+
+    delete_sources(store, published.build.scope_id, ["a"])
+    assert past(1, 2, 3, 4, fork) == [["leave b"]] * 4 + [["leave in blue"]]
