@@ -103,7 +103,7 @@ def _stage_texts(
     """The id of each source's content; inline text gets one here."""
     contents = [each.staged or uuid4() for each in sources]
     inline = [
-        (content, _type_of_text(each.media_type), each.text.encode())
+        (content, each.media_type or PLAIN, each.text.encode())
         for content, each in zip(contents, sources, strict=True)
         if each.text is not None
     ]
@@ -116,12 +116,6 @@ def _stage_texts(
         connection.execute(sql["insert_contents"], {"scope_id": scope_id, **staged})
         connection.execute(sql["insert_parts"], staged)
     return contents
-
-
-def _type_of_text(media_type: str | None) -> str:
-    """Text that came as JSON is written in UTF-8, whatever charset the host had it in before."""
-    kind = (media_type or PLAIN).partition(";")[0].strip() or PLAIN
-    return f"{kind}; charset=utf-8"
 
 
 def _record(ord_: int, source: IngestSource, content: UUID, source_seq: int) -> dict[str, Any]:
