@@ -1,6 +1,7 @@
 """Homes that are gone after the test, with all that was started in them."""
 
 import itertools
+import json
 import shutil
 import subprocess
 import tempfile
@@ -9,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.acceptance.command_line import CommandLine
 from tests.acceptance.home_processes import lent_folders, processes_of, wait_until
+from tests.acceptance.host_workflows import Host
 from workers.embedded import attach
 
 
@@ -32,6 +35,32 @@ def home(made_home: Path) -> Iterator[Path]:
     subprocess.run(["cp", "-a", made_home, folder], check=True)  # with owners, which shutil leaves behind
     yield folder
     _clear_away(folder)
+
+
+@pytest.fixture(scope="session")
+def up(made_home: Path) -> Iterator[CommandLine]:
+    """The command line of a home where `headwater up` runs, once for all tests that ask for it: each takes a corpus of its own."""
+    folder = made_home.with_name(made_home.name + "-up")
+    subprocess.run(["cp", "-a", made_home, folder], check=True)
+    headwater = CommandLine(folder, {"HEADWATER_SERVICE_PRINCIPALS": "me:janitor"})
+    with headwater.running("up") as running:
+        running.said("Ready:")
+        yield headwater
+        running.interrupt()
+        assert running.ended().status == 0
+    _clear_away(folder)
+
+
+@pytest.fixture(scope="session")
+def services(up: CommandLine) -> dict[str, str]:
+    """Where everything of `up` is, for programs."""
+    return dict(json.loads((up.home / "services.json").read_text()))
+
+
+@pytest.fixture(scope="session")
+def host(services: dict[str, str]) -> Host:
+    """A host that starts workflows there by JSON alone."""
+    return Host(services["temporal_address"])
 
 
 _numbers = itertools.count(1)
