@@ -216,3 +216,9 @@ BEGIN
 END $body$;
 
 REVOKE ALL ON FUNCTION {schema}.stage_open, {schema}.stage_append, {schema}.stage_close FROM PUBLIC;
+COMMENT ON FUNCTION {schema}.stage_open IS
+  'Opens content for a corpus and returns its id. Unused for a day, it is collected.';
+COMMENT ON FUNCTION {schema}.stage_append IS
+  'Adds a part: numbered from 0 or 1 without holes, at most 32 MiB each and 256 MiB together. The same part twice is a replay.';
+COMMENT ON FUNCTION {schema}.stage_close IS
+  'Ends the content, if that is the SHA-256 of all its parts, and returns how many bytes it has. Its id may be named in IngestSources.';
