@@ -61,8 +61,8 @@ def page_outcomes(store: Store, page_id: int) -> list[ItemOutcome] | None:
     return None if row is None else [ItemOutcome(**each) for each in row[0].get("items", ())]
 
 
-def describe(candidate: Candidate, outcome: Outcome, asked: Asked | None) -> ItemOutcome:
-    """What publishing does with ``candidate``."""
+def describe(candidate: Candidate, outcome: Outcome, asked: Asked | None, *, is_hidden: bool = False) -> ItemOutcome:
+    """What publishing does with ``candidate``, which ``is_hidden`` with what it rests on."""
     is_published = outcome is Outcome.PUBLISHED
     expected, actual, is_access = _conflict(candidate, outcome, asked)
     return ItemOutcome(
@@ -72,7 +72,7 @@ def describe(candidate: Candidate, outcome: Outcome, asked: Asked | None) -> Ite
         chunks=(candidate.chunks or 0) if is_published else 0,
         replaced_chunks=(candidate.seen_chunks or 0) if is_published else 0,
         state=_state(candidate, outcome),
-        reason=_reason(candidate, outcome, is_access_conflict=is_access),
+        reason=HIDDEN if is_hidden else _reason(candidate, outcome, is_access_conflict=is_access),
         expected=expected,
         actual=actual,
         is_access_conflict=is_access,
@@ -104,8 +104,6 @@ def _state(candidate: Candidate, outcome: Outcome) -> str:
 
 
 def _reason(candidate: Candidate, outcome: Outcome, *, is_access_conflict: bool) -> str | None:
-    if outcome is Outcome.PUBLISHED and candidate.inherits is not None:
-        return HIDDEN
     if outcome in (Outcome.PUBLISHED, Outcome.FAILED):
         return candidate.reason
     if outcome is Outcome.OWNED:

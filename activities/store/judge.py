@@ -66,7 +66,7 @@ class Candidate:
     tombstone_gen: int | None
     tombstone_seq: int | None  # last reading of the source before it
     tombstone_version: str | None  # connector's version of what was forgotten
-    parent_tombstone: Reason | None  # reason of one that the staged text rests on
+    parents: Mapping[str, Reason | None] | None  # sources that the staged text rests on, and why one must not be served
     wanted: Mapping[str, Any] | None  # the grants it is to have; None: leave them as they are
     held: Sequence[int] | None  # grantees without an end, in order
     ends: Mapping[str, str] | None  # when the grants of the others end
@@ -101,11 +101,6 @@ class Candidate:
     def clears_tombstone(self) -> bool:
         """It is published in place of a forgotten text. Asked of what is published only."""
         return self.tombstone == "forgotten"
-
-    @property
-    def inherits(self) -> Reason | None:
-        """The reason for which it is hidden from the start: what it rests on is. A correction hides by itself."""
-        return None if self.parent_tombstone == "corrected" else self.parent_tombstone
 
     def is_foreign(self, connector_id: int | None) -> bool:
         """Somebody else's. A text that no connector holds is a host's, and so is whoever comes without a connector."""

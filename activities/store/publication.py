@@ -9,12 +9,12 @@ from psycopg.types.json import Jsonb
 
 from activities.contracts import PublishedPage
 from activities.store.access import TOO_WIDE, GrantedSet, NewGrants, write_grants
+from activities.store.inheritance import Inherited
 from activities.store.item_outcome import describe, owned
 from activities.store.judge import Asked, Candidate, Outcome
 from activities.store.pointer import Pointer, end_sources, fork, move_pointer
 from activities.store.tombstones import drop_grants, write_tombstones
 from headwater.contracts import SyncFailure
-from headwater.contracts.deletion import Reason
 
 MAX_FAILURES: Final = 100
 REGRANTING: Final = (Outcome.PUBLISHED, Outcome.UNCHANGED, Outcome.FAILED, Outcome.GRANTED)
@@ -27,15 +27,7 @@ class Judged:
     candidate: Candidate
     outcome: Outcome
     asked: Asked | None
-
-
-@dataclass(frozen=True, slots=True)
-class Inherited:
-    """A document that rests on a hidden one: it is hidden for the same reason, with all `ids` that rest on it."""
-
-    source_id: str
-    reason: Reason
-    ids: Sequence[str]
+    is_hidden: bool = False  # with what it rests on
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +158,7 @@ class Publication:
                 versions=[each.version for each in refused],
             )
         if withheld := [*refused, *self._with(Outcome.DENIED)]:
-            reasons = [each.tombstone or each.inherits or TOO_WIDE for each in withheld]
+            reasons = [each.tombstone or TOO_WIDE for each in withheld]
             self._run("note_withheld", withheld=_pks(withheld), reasons=reasons)
 
     def _write_members(self) -> None:
@@ -208,7 +200,8 @@ class Publication:
         kept = result.model_dump(mode="json")
         if self.connector_id is not None:
             return kept
-        return kept | {"items": [asdict(describe(each.candidate, each.outcome, each.asked)) for each in self.judged]}
+        items = [describe(each.candidate, each.outcome, each.asked, is_hidden=each.is_hidden) for each in self.judged]
+        return kept | {"items": [asdict(each) for each in items]}
 
     def _with(self, *outcomes: Outcome) -> list[Candidate]:
         return [each.candidate for each in self.judged if each.outcome in outcomes]

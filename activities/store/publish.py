@@ -5,7 +5,7 @@ writes what it decided. A reader sees the whole page or nothing of it.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import psycopg
 from psycopg.rows import class_row
@@ -13,14 +13,15 @@ from psycopg.rows import class_row
 from activities.contracts import PublishedPage
 from activities.store.access import Grantee, ensure_grantees, grantee_numbers
 from activities.store.database import Store
+from activities.store.inheritance import Inherited, inherit
 from activities.store.judge import Candidate, Outcome, ask, judge
 from activities.store.lease import stale_fence
 from activities.store.pointer import Pointer
-from activities.store.publication import Inherited, Judged, Publication
+from activities.store.publication import Judged, Publication
 from activities.store.sql import queries
 from activities.store.tombstones import closure
 from headwater.contracts import Grants
-from headwater.errors import LimitError, PermanentError, TransientError
+from headwater.errors import PermanentError, TransientError
 
 
 class PageConflict(PermanentError):
@@ -120,19 +121,16 @@ def _judge_all(
     numbers: Mapping[Grantee, int],
 ) -> tuple[list[Judged], list[Inherited]]:
     """What becomes of each document, and which of them are hidden with all that rests on them."""
-    judged: list[Judged] = []
-    inherited: list[Inherited] = []
-    for each in candidates:
-        asked = ask(each, numbers)
-        outcome = judge(each, page.connector_id, asked)
-        if outcome is Outcome.PUBLISHED and each.inherits is not None:
-            try:
-                ids = closure(connection, schema, page.scope_id, each.source_id)
-                inherited.append(Inherited(each.source_id, each.inherits, ids))
-            except LimitError:  # more rests on it than can be hidden at once: so it is not published
-                outcome = Outcome.TOMBSTONED
-        judged.append(Judged(each, outcome, asked))
-    return judged, inherited
+    judged = [Judged(each, judge(each, page.connector_id, asked := ask(each, numbers)), asked) for each in candidates]
+    published = [each.candidate for each in judged if each.outcome is Outcome.PUBLISHED]
+    inherited, refused = inherit(published, lambda root: closure(connection, schema, page.scope_id, root))
+    hidden = {each.source_id for each in inherited}
+    return [
+        replace(each, outcome=Outcome.TOMBSTONED)
+        if each.candidate.source_id in refused
+        else replace(each, is_hidden=each.candidate.source_id in hidden)
+        for each in judged
+    ], inherited
 
 
 def _grants_of(candidates: Sequence[Candidate]) -> list[Grants]:

@@ -212,6 +212,23 @@ def test_a_derived_text_may_come_back_on_other_parents(store: Store, corpus: Cor
     assert shown(store, corpus) == {"d": ["on q"], "q": ["some text"]}
 
 
+def test_texts_of_one_page_that_rest_on_each_other_are_hidden_down_to_the_last(store: Store, corpus: Corpus) -> None:
+    push(store, corpus, Document("p"), Document("c", ["first"]), Document("on-c", lineage=["c"]))
+    hide(store, corpus, "p")
+    push(store, corpus, Document("c", lineage=["b"]), Document("b", lineage=["a"]), Document("a", lineage=["p"]))
+    push(store, corpus, Document("late", lineage=["c"]))
+    assert shown(store, corpus) == {}
+    assert {row["id"] for row in table(store, "tombstone")} == {"p", "a", "b", "c", "on-c", "late"}
+
+
+def test_what_rests_on_a_forgotten_source_may_come_back_in_one_page_with_it(store: Store, corpus: Corpus) -> None:
+    push(store, corpus, Document("p"), Document("d", lineage=["p"]))
+    hide(store, corpus, "p")
+    push(store, corpus, Document("d", ["derived"], lineage=["p"]), Document("p", ["again"]))
+    assert shown(store, corpus) == {"d": ["derived"], "p": ["again"]}
+    assert table(store, "tombstone") == []
+
+
 def test_a_text_on_which_more_rests_than_can_be_hidden_is_not_published(
     store: Store, corpus: Corpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:

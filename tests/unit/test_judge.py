@@ -5,7 +5,6 @@ from dataclasses import replace
 import pytest
 
 from activities.store.judge import Candidate, Outcome, ask, judge
-from headwater.contracts.deletion import Reason
 from headwater.states import FAILED
 
 US, OTHER = 7, 8
@@ -42,7 +41,7 @@ STAGED = Candidate(
     tombstone_gen=None,
     tombstone_seq=None,
     tombstone_version=None,
-    parent_tombstone=None,
+    parents=None,
     wanted=None,
     held=[],
     ends=None,
@@ -176,20 +175,6 @@ def test_only_a_newer_text_takes_the_place_of_a_forgotten_one(
     candidate: Candidate, connector_id: int | None, outcome: Outcome
 ) -> None:
     assert judge(candidate, connector_id) is outcome
-
-
-@pytest.mark.parametrize(
-    ("reason", "inherited"),
-    [
-        ("revoked", "revoked"),
-        ("forgotten", "forgotten"),
-        ("legal_hold", "legal_hold"),
-        ("corrected", None),
-        (None, None),
-    ],
-)
-def test_a_text_on_a_hidden_one_is_hidden_for_the_same_reason(reason: Reason | None, inherited: str | None) -> None:
-    assert replace(STAGED, parent_tombstone=reason).inherits == inherited
 
 
 NUMBERS = {("principal", "alice"): 1, ("group", "staff"): 2, ("group", "alice"): 3, ("everyone", ""): 4}

@@ -51,14 +51,10 @@ SELECT i.ord, i.kind, i.source_id, i.rev_id, r.version_id, s.source_pk,
        coalesce((i.status ->> 'unchanged')::boolean, false) AS is_unchanged, i.expected_revision,
        t.reason AS tombstone, t.gen AS tombstone_gen, t.source_seq AS tombstone_seq, t.source_version AS tombstone_version,
        CASE WHEN r.is_derived THEN (
-         SELECT o.reason FROM {schema}.lineage l
-         CROSS JOIN LATERAL (
+         SELECT jsonb_object_agg(l.parent_source, (
            SELECT x.reason FROM {schema}.tombstone x
-           WHERE x.scope_id = p.scope_id AND x.id IN (l.parent_id, l.parent_source) AND x.id <> i.source_id
-             AND x.reason <> 'corrected'
-           LIMIT 1) o
-         WHERE l.version_id = r.version_id
-         ORDER BY o.reason = 'forgotten', o.reason = 'revoked' LIMIT 1) END AS parent_tombstone,
+           WHERE x.scope_id = p.scope_id AND x.id = l.parent_source AND x.reason <> 'corrected'))
+         FROM {schema}.lineage l WHERE l.version_id = r.version_id) END AS parents,
        i.grants AS wanted, s.grants AS held, s.access_version,
        CASE WHEN s.expiring <> '{}' THEN (
          SELECT jsonb_object_agg(e.grantee_id, e.expires_at) FROM {schema}.expiring_grant e WHERE e.source_pk = s.source_pk) END AS ends
