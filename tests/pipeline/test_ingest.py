@@ -183,7 +183,7 @@ def test_inline_text_is_what_was_sent_whatever_charset_it_had_before(host: Pushe
 def test_one_bad_document_costs_itself_and_keeps_its_last_good_text(host: Pusher, store: Store) -> None:
     host.push({"source_id": "a", "text": "Alpha."}, {"source_id": "b", "text": "Beta."})
     result = host.push(
-        {"source_id": "a", "staged": host.hand_in(b"PK\x03\x04" + bytes(99), "text/plain")},
+        {"source_id": "a", "staged": host.hand_in(b"PK\x03\x04" + bytes(99)), "content_hash": HASH},
         {"source_id": "b", "staged": host.hand_in(bytes(MAX_BYTES + 1))},
         {"source_id": "c", "text": "Gamma."},
         {"source_id": "d", "text": " \n"},
@@ -197,6 +197,8 @@ def test_one_bad_document_costs_itself_and_keeps_its_last_good_text(host: Pusher
     assert staged(host) == 0
     assert host.push_one("a", "Alpha.").skipped, "the text that was readable all the time"
     assert states(store)["a"] == ("indexed", None)
+    host.push_one("a", staged=host.hand_in(b"PK\x03\x04" + bytes(99), "text/plain"), content_hash=HASH)
+    assert host.push_one("a", "Anew.", content_hash=HASH).revision == 2, "a failure is no text"
 
 
 def test_a_passage_that_cannot_be_embedded_leaves_the_old_text(host: Pusher, store: Store) -> None:
