@@ -18,7 +18,7 @@ with workflow.unsafe.imports_passed_through():
     from workflows.once import once
 
 # A history that grows without end is ended by the server: a run goes on in a new one after this much.
-PAGES_A_RUN: Final = 500
+PAGES_A_RUN: Final = 100
 FAILURES_MAX: Final = 100
 # Temporal carries 2 MiB. The ids may take 1.5 MB of them and their counts half a megabyte; what is left is for the handlers'.
 LAYERS_BYTES: Final = 100_000
