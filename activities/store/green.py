@@ -196,6 +196,7 @@ def publish_green(store: Store, page_id: int, build_id: int) -> Carried:
             if page[1] is not None:
                 return Carried(**page[1])
             check_building(connection, store.schema, build_id)
+            connection.execute(sql["drop_buried"], key)
             carried = connection.execute(sql["carried"], key).fetchall()
             if carried:
                 connection.execute(sql["replace_spans"], {**key, "source_pks": [pk for _, pk, _ in carried]})

@@ -1,7 +1,9 @@
 """A build beside the live one: what is carried over, what is not, and when readers are moved to it."""
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
+import psycopg
 import pytest
 
 from activities.store import Store, builds, green, slabs
@@ -102,8 +104,40 @@ def test_nothing_is_flipped_while_either_side_shows_more(store: Store, corpus: C
         generation=None, missing=3
     )  # a and c lack, the old a is extra
     fill(store, build.build_id, round_no=2)
+    before = table(store, "scope")[0]["head_gen"]
+    publish(store, corpus, Document("d"))
+    fill(store, build.build_id, round_no=3)
+    set_generation(store, corpus.scope, before)
+    assert builds.flip_build(store, build.build_id) == Flipped(generation=None, missing=1)  # d is extra
+    fill(store, build.build_id, round_no=4)
     assert builds.flip_build(store, build.build_id).generation is not None
     assert seen(store, corpus) == {"a": ["new"], "b": ["some text"], "c": ["some text"]}
+
+
+def test_what_happens_while_the_flip_waits_for_the_lock_is_looked_at(store: Store, corpus: Corpus) -> None:
+    publish(store, corpus, Document("a"), Document("b"))
+    build = begin(store, corpus)
+    fill(store, build.build_id)
+    with ThreadPoolExecutor(1) as pool:
+        with store.connection() as connection, connection.transaction():
+            connection.execute("SELECT FROM headwater.scope FOR NO KEY UPDATE")
+            flipping = pool.submit(builds.flip_build, store, build.build_id)
+            wait_for_a_waiter(connection)
+            # As a fork would: the live build shows less, at a generation of its own.
+            connection.execute(
+                "UPDATE headwater.span SET gen_to = 2 WHERE rev_id = (SELECT min(rev_id) FROM headwater.span)"
+            )
+            connection.execute("UPDATE headwater.scope SET head_gen = 2, live_gen = 2")
+        assert flipping.result(30) == Flipped(generation=None, missing=1)
+
+
+def wait_for_a_waiter(connection: psycopg.Connection) -> None:
+    """Until somebody waits for what ``connection`` has locked."""
+    waits = "SELECT EXISTS (SELECT FROM pg_locks WHERE pg_backend_pid() = ANY (pg_blocking_pids(pid)))"
+    for _ in range(3_000):
+        if connection.execute(waits).fetchone() == (True,):
+            return
+    raise AssertionError("nobody came to wait")
 
 
 def test_a_deletion_meets_both_builds_at_once(store: Store, corpus: Corpus) -> None:
@@ -144,6 +178,19 @@ def test_forgotten_and_revoked_sources_are_left_behind_and_held_ones_are_not(
     fill(store, build.build_id, round_no=2)
     assert builds.flip_build(store, build.build_id).generation is not None
     assert spans(store, build.build_id) == pks(store, "h", "c", "x")
+
+
+def test_what_was_forgotten_since_it_was_copied_leaves_no_passage_behind(store: Store, corpus: Corpus) -> None:
+    publish(store, corpus, Document("a", ["one", "two"]), Document("b"))
+    build = begin(store, corpus)
+    listed = green.list_missing(store, build.build_id, round_no=1, hold=False)
+    page = green.green_page(store, build.build_id, listed.first_seq)
+    assert page is not None
+    green.copy_page(store, page)
+    bury(store, corpus, "a", "forgotten")
+    assert green.publish_green(store, page.page_id, build.build_id) == Carried(sources=1, chunks=1, failed=0)
+    assert [row["body"] for row in table(store, "chunk") if row["slab"] == build.slab] == ["some text"]
+    assert builds.flip_build(store, build.build_id).generation is not None
 
 
 def test_a_build_follows_what_readers_see_after_a_rollback(store: Store, corpus: Corpus) -> None:

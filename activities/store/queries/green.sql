@@ -172,6 +172,25 @@ ORDER BY r.rev_id LIMIT 1;
 -- published --
 SELECT state, result FROM {schema}.page WHERE page_id = %(page_id)s;
 
+-- drop_buried --
+-- What was forgotten or revoked since it was staged leaves nothing behind: its chunks were copied after those of the live build
+-- were removed, or before.
+WITH buried AS MATERIALIZED (
+  SELECT r.rev_id
+  FROM {schema}.page_item i
+  JOIN {schema}.revision r USING (rev_id)
+  JOIN {schema}.source o ON o.source_pk = r.source_pk
+  WHERE i.page_id = %(page_id)s
+    AND (SELECT true FROM {schema}.tombstone t
+         WHERE t.scope_id = o.scope_id AND t.id = o.source_id AND t.reason IN ('forgotten', 'revoked') LIMIT 1)),
+chunks AS (
+  DELETE FROM {schema}.chunk
+  WHERE slab = (SELECT slab FROM {schema}.build WHERE build_id = %(build_id)s) AND rev_id IN (SELECT rev_id FROM buried)),
+cuts AS (DELETE FROM {schema}.cut WHERE rev_id IN (SELECT rev_id FROM buried)),
+revisions AS (UPDATE {schema}.revision SET n_chunks = 0 WHERE rev_id IN (SELECT rev_id FROM buried))
+UPDATE {schema}.page_item SET rev_id = NULL, status = '{"state": "gone"}'
+WHERE page_id = %(page_id)s AND rev_id IN (SELECT rev_id FROM buried);
+
 -- carried --
 -- What of the page readers still see, and the build does not hold yet.
 SELECT r.rev_id, r.source_pk, r.n_chunks
@@ -196,7 +215,7 @@ FROM {schema}.revision WHERE rev_id = ANY (%(rev_ids)s);
 
 -- mark_failed --
 UPDATE {schema}.page_item SET outcome = 'failed'
-WHERE page_id = %(page_id)s AND rev_id IS NULL AND coalesce(status ->> 'state', '') <> 'gone';
+WHERE page_id = %(page_id)s AND rev_id IS NULL AND status ->> 'state' IN ('quarantined', 'too_large');
 
 -- drop_cuts --
 DELETE FROM {schema}.cut USING {schema}.page_item i WHERE i.page_id = %(page_id)s AND cut.rev_id = i.rev_id;
