@@ -188,3 +188,29 @@ SELECT %(scope_id)s, %(actor)s, %(action)s, x.detail FROM jsonb_array_elements(%
 -- The request knows its corpus, also where that has no index.
 INSERT INTO {schema}.audit (scope_id, actor, action, detail)
 SELECT r.scope_id, %(actor)s, %(action)s, %(detail)s FROM {schema}.request r WHERE r.request_no = %(request_no)s;
+
+-- follow_moves --
+-- A text that is about to be published may name what it rests on by an id which that has left meanwhile. It rests on what
+-- goes by the new id now, and names both: whoever follows either finds it. Where something new is under the old id since, that
+-- is what it names. Asked under the scope's lock: an edge that was staged while a move was under way may have been missed.
+INSERT INTO {schema}.lineage (scope_id, version_id, ord, parent_id)
+SELECT p.scope_id, l.version_id, l.ord, m.id || substr(l.parent_id, length(l.parent_source) + 1)
+FROM (
+  SELECT p.page_id, b.scope_id FROM {schema}.page p JOIN {schema}.build b USING (build_id)
+  WHERE p.page_id = %(page_id)s AND EXISTS (SELECT FROM {schema}.forward f WHERE f.scope_id = b.scope_id)) p
+JOIN {schema}.page_item i ON i.page_id = p.page_id
+CROSS JOIN LATERAL (SELECT r.version_id FROM {schema}.revision r WHERE r.rev_id = i.rev_id AND r.is_derived LIMIT 1) r
+CROSS JOIN LATERAL (SELECT * FROM {schema}.lineage x WHERE x.version_id = r.version_id OFFSET 0) l
+CROSS JOIN LATERAL (
+  WITH RECURSIVE moved AS (
+    SELECT l.parent_source AS id, 0 AS moves
+    UNION ALL
+    SELECT f.to_id, m.moves + 1
+    FROM moved m
+    CROSS JOIN LATERAL (SELECT x.to_id FROM {schema}.forward x WHERE x.scope_id = p.scope_id AND x.from_id = m.id OFFSET 0) f
+    WHERE m.moves < 8
+      AND NOT EXISTS (
+        SELECT FROM {schema}.source s JOIN {schema}.span x USING (source_pk)
+        WHERE s.scope_id = p.scope_id AND s.source_id = m.id AND x.gen_to = 9223372036854775807 AND x.gen_from > s.fence_gen))
+  SELECT DISTINCT id FROM moved WHERE moves > 0) m
+ON CONFLICT DO NOTHING;
