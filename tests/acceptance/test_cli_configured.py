@@ -8,9 +8,14 @@ import pytest
 from temporalio.api.workflowservice.v1 import RegisterNamespaceRequest
 from temporalio.client import Client
 
+from activities.store import Store, scopes
+from headwater.models import Scope
 from tests.acceptance.command_line import CommandLine, files
 
 CORPUS = "t1/docs/handbook"
+SPACE = scopes.SpaceSpec(
+    embedder_spec="hash:64", embedder_identity="hash:64", dimensions=64, max_tokens=512, chunker="none"
+)  # fmt: skip
 _numbers = itertools.count(1)
 
 
@@ -66,6 +71,23 @@ def test_a_sync_that_nobody_works_on_says_so_soon(headwater: CommandLine, tmp_pa
     assert (ended.status, ended.out) == (1, "")
     assert "headwater-control, headwater-io, headwater-embed, headwater-db" in ended.err
     assert "start workers there with `headwater worker`" in ended.err
+
+
+def test_a_request_that_nobody_works_on_says_so_soon(
+    headwater: CommandLine, store_only: CommandLine, database: str
+) -> None:
+    with Store.open(database) as store:
+        scopes.ensure_scope(store, Scope.parse(CORPUS), SPACE)
+    begun = time.monotonic()
+    for command in (("source", "delete", "a"), ("source", "grant", "a", "--grant", "everyone"), ("reindex",)):
+        ended = headwater.run_here(*command, "--corpus", CORPUS, "--json")
+        assert (ended.status, ended.out) == (1, "")
+        assert "Nobody polls the task queue(s) headwater-control, " in ended.err
+        assert ("headwater-embed" in ended.err) is (command == ("reindex",))
+    assert time.monotonic() - begun < 3 * 10
+    ended = store_only.run_here("source", "delete", "a", "--corpus", CORPUS)
+    assert ended.status == 2
+    assert "set TEMPORAL_ADDRESS" in ended.err
 
 
 def test_a_root_that_only_workers_see_is_not_taken_for_gone(headwater: CommandLine, tmp_path: Path) -> None:

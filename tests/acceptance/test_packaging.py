@@ -14,6 +14,12 @@ CHECKOUT: Final = Path(__file__).parent.parent.parent
 # Both brings a top-level package `workflows`; ours must never meet it in a host's site-packages.
 NEIGHBOUR: Final = "llama-index-workflows"
 SAY_WHERE: Final = "import headwater, json, workflows; print(json.dumps([headwater.__file__, workflows.__file__]))"
+CONNECT: Final = """
+import asyncio
+from headwater.client import HeadwaterClient
+try: asyncio.run(HeadwaterClient.connect(None, "127.0.0.1:1"))
+except Exception as error: print(error)
+"""
 
 
 def run(*command: str | Path, **variables: str) -> str:
@@ -75,5 +81,11 @@ def test_the_library_imports_without_its_extras_and_names_one_when_it_is_needed(
         "try: resolve_embedder('onnx:minilm').embed(['x'])\n"
         "except Exception as error: print(error)",
     )  # fmt: skip
-
     assert "headwater[onnx]" in absent
+    assert "headwater[client]" in run(host, "-I", "-c", CONNECT)
+
+
+@pytest.mark.long
+def test_the_client_comes_with_its_extra(host: Path, wheel: Path) -> None:
+    run(host, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", f"{wheel}[client]", PIP_CONSTRAINT="")
+    assert "Temporal at 127.0.0.1:1 does not answer" in run(host, "-I", "-c", CONNECT)

@@ -1,7 +1,9 @@
 """What hosts may rely on: these names, and no others."""
 
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import headwater
 
@@ -48,3 +50,34 @@ engines = {"temporalio", "onnxruntime", "tokenizers", "pypdf", "activities", "wo
 assert not engines, engines
 """
     subprocess.run([sys.executable, "-W", "error", "-c", program], check=True, timeout=60)
+
+
+def test_the_client_is_a_module_of_its_own_and_needs_its_extra_only_in_use() -> None:
+    program = """
+import asyncio, sys
+class Nowhere:
+    def find_spec(self, name, *_):
+        if name.partition(".")[0] == "temporalio":
+            raise ModuleNotFoundError(name)
+sys.meta_path.insert(0, Nowhere())
+import headwater, headwater.contracts
+from headwater.client import HeadwaterClient
+assert "client" not in headwater.__all__ and "psycopg" not in sys.modules
+try:
+    asyncio.run(HeadwaterClient.connect(None, "127.0.0.1:7233"))
+except headwater.PermanentError as error:
+    assert "pip install 'headwater[client]'" in str(error), error
+else:
+    raise AssertionError("it needs what is not there")
+"""
+    subprocess.run([sys.executable, "-W", "error", "-c", program], check=True, timeout=60)
+
+
+def test_only_the_client_imports_temporal() -> None:
+    library = Path(headwater.__file__).parent
+    importing = {
+        file.name
+        for file in library.rglob("*.py")
+        if re.search(r"^\s*(from|import) temporalio", file.read_text(), re.MULTILINE)
+    }
+    assert importing == {"client.py", "workflow_runs.py"}
