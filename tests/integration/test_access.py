@@ -11,6 +11,7 @@ from headwater.contracts import AccessOutcome, Conflict, Grants, SourceGrants
 from headwater.errors import AccessError, ScopeError, ValidationError
 from headwater.models import Scope
 from tests.integration.asked import grant, grant_all, may_read, new_request, who
+from tests.integration.hiding import derived, found
 from tests.integration.seen import seen, source_row, table
 from tests.integration.staging_factory import EVERYONE, Corpus, Document, deleted, publish
 
@@ -111,6 +112,19 @@ def test_a_grant_ends_by_itself(store: Store, corpus: Corpus) -> None:
     )  # fmt: skip
     readers = [who("alice"), who("bob"), who("carol", "hr")]
     assert [may_read(store, corpus, "one", reader) for reader in readers] == [True, False, True]
+
+
+def test_access_ends_at_query_time_without_any_event(store: Store, corpus: Corpus, database: str) -> None:
+    publish(store, corpus, derived("doc"), derived("note"))
+    with store.connection() as connection:
+        ((end,),) = connection.execute("SELECT clock_timestamp() + interval '1.5 seconds'").fetchall()
+        grant(store, corpus, "doc", 9, everyone=True, expires_at=end)
+        rows = table(store, "source"), table(store, "expiring_grant"), table(store, "scope")
+        assert found(database, corpus) == {"doc", "note"}
+        while connection.execute("SELECT statement_timestamp() < %s", (end,)).fetchall() == [(True,)]:
+            pass
+        assert found(database, corpus) == {"note"}
+    assert (table(store, "source"), table(store, "expiring_grant"), table(store, "scope")) == rows
 
 
 def test_the_end_of_a_set_is_the_end_of_each_of_its_grants(store: Store, corpus: Corpus) -> None:

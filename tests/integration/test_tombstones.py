@@ -1,6 +1,7 @@
 """What is hidden along lineage: how far the walk goes, which reasons stay, who may ask, and what it costs."""
 
 import random
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -77,6 +78,26 @@ def test_who_has_no_grant_opens_no_transaction(store: Store, summaries: Corpus) 
     nowhere = Scope.parse("acme/library/nowhere")
     with pytest.raises(ValidationError, match="nowhere does not exist"):
         propagate(store, nowhere, "a", authorization=ALICE, reason="forgotten", request_no=1, actor=None)
+
+
+def test_a_grant_that_is_taken_away_while_this_waits_no_longer_counts(store: Store, summaries: Corpus) -> None:
+    request_no = new_request(store, summaries)
+    revoke = "UPDATE {schema}.source SET grants = '{{}}' WHERE source_id = 'doc:erp'"
+    waiting = (
+        "SELECT count(*) FROM pg_locks l JOIN pg_stat_activity a USING (pid)"
+        " WHERE NOT l.granted AND a.datname = current_database()"
+    )
+    with ThreadPoolExecutor(1) as thread, store.connection() as connection:
+        with connection.transaction():
+            connection.execute(of_schema(store, "SELECT FROM {schema}.scope FOR NO KEY UPDATE"), {})
+            asked = thread.submit(hide, store, summaries, "doc:erp", request_no=request_no)
+            with store.connection() as watching:  # another one: within a transaction Postgres shows the same activity
+                while watching.execute(waiting).fetchall() == [(0,)]:
+                    pass
+            connection.execute(of_schema(store, revoke), {})
+        with pytest.raises(AccessError, match="alice has no grant for doc:erp"):
+            asked.result(timeout=60)
+    assert not table(store, "tombstone")
 
 
 def test_a_service_principal_hides_what_was_revoked_before_and_is_audited_as_such(
