@@ -2,7 +2,11 @@
 
 from typing import Any
 
+import numpy as np
+import pytest
+
 from headwater import Scope
+from headwater.db import connect
 from headwater.embedders.hashing import HashEmbedder
 from headwater.question import Question
 from headwater.recheck import recheck_statement
@@ -51,6 +55,18 @@ def test_a_recheck_knows_the_revisions_of_its_own_corpus_only(corpus: CorpusRows
     rows = corpus.connection.execute(recheck_statement("headwater", asked), bound).fetchall()
 
     assert rows == [(ours.rev_id, True, True)]
+
+
+@pytest.mark.parametrize("slab", [SHARED, 1])
+def test_grants_that_end_are_looked_up_one_by_one(corpus: CorpusRows, reading: str, slab: int) -> None:
+    """A hashed sub-plan would read all that were ever given to this reader, in every corpus."""
+    asked = question(corpus.scope)
+    sql = search_statement("headwater", Space(corpus.embedder.identity, 64), asked, slab)
+    bound = {**asker(asked), "identity": "any", "vector": as_halfvec(np.ones(64, np.float32))}
+    with connect(reading) as connection:
+        plan = "\n".join(line for (line,) in connection.execute(b"EXPLAIN " + sql, bound))
+
+    assert "expiring_grant_pkey" in plan and "hashed SubPlan" not in plan
 
 
 def test_the_usual_statements_are_short_enough_for_psycopg_to_remember() -> None:
