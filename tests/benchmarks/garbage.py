@@ -16,7 +16,8 @@ from activities.store.garbage import Keep, collect, collect_little
 from activities.store.migrate import migrate
 from activities.store.scopes import SpaceSpec, ensure_scope
 from headwater.models import Scope
-from tests.benchmarks.measuring import Figure, Reading
+from tests.acceptance.home_processes import postgres_of
+from tests.benchmarks.measuring import Figure, Reading, cpu_s
 from tests.benchmarks.options import Options
 from tests.benchmarks.site import SCHEMA, running_servers
 
@@ -30,22 +31,27 @@ KEEP: Final = Keep(generations=0, seconds=0)
 
 async def measure(options: Options) -> Figure:
     async with running_servers() as servers:
-        return await asyncio.to_thread(_measure, servers.services.database_url, min(options.pairs, 3))
+        postgres = postgres_of(servers.home)
+        assert postgres is not None
+        return await asyncio.to_thread(_measure, servers.services.database_url, postgres, min(options.pairs, 3))
 
 
-def _measure(url: str, times: int) -> Figure:
+def _measure(url: str, postgres: int, times: int) -> Figure:
     migrate(url, SCHEMA)
-    bare, collected, locks, nothing, little = [], [], [], [], []
+    bare, collected, locks, nothing, little, ratios = [], [], [], [], [], []
     with Store.open(url, schema=SCHEMA) as store:
         for number in range(times):
             scope = Scope(tenant_id="t1", resource_id="bench", corpus_id=f"garbage-{number}")
             live = ensure_scope(store, scope, SPACE)
             _fill(store, live.scope_id, live.build_id)
+            begun = cpu_s(postgres)
             bare.append(_bare(store, live.build_id))
+            between = cpu_s(postgres)
             with _waiting(url, live.scope_id) as waited:
                 before = perf_counter()
                 freed = _collect(store, scope)
                 collected.append(perf_counter() - before)
+            ratios.append((cpu_s(postgres) - between) / (between - begun))
             locks.append(max(waited))
             assert freed == Freed(revisions=SOURCES, chunks=SOURCES * CHUNKS, documents=SOURCES)
             before = perf_counter()
@@ -60,6 +66,7 @@ def _measure(url: str, times: int) -> Figure:
         [
             Reading("collecting", rows / median(collected), "rows/s", digits=0),
             Reading("  the bare DELETEs, in one transaction", rows / median(bare), "rows/s", digits=0),
+            Reading("  Postgres, to the Postgres of the bare DELETEs", median(ratios), "times its CPU"),
             Reading("  another writer of the corpus waits at most", median(locks) * 1e3, "ms", at_most=LOCK_MS),
             Reading("where there is nothing to collect", median(nothing) * 1e3, "ms"),
             Reading("  of it, what each sync by itself ends with", median(little) * 1e3, "ms", at_most=LITTLE_MS),

@@ -91,32 +91,44 @@ DELETE FROM {schema}.page WHERE page_id IN (
 
 -- find_dead --
 -- Revisions that no pointer position shows: closed at or below the floor, fenced, or forgotten. The last two at once.
+-- LATERAL with a scalar sub-select for each condition: each span is looked up by its build and its end. As joins the planner,
+-- which does not know how few are left, read every span of every corpus.
 SELECT rev_id FROM (
   (SELECT x.rev_id
    FROM {schema}.build b
-   JOIN {schema}.span x ON x.build_id = b.build_id AND x.gen_to <= (SELECT min_gen FROM {schema}.scope WHERE scope_id = %(scope_id)s)
-   JOIN {schema}.source s USING (source_pk)
-   WHERE b.scope_id = %(scope_id)s AND b.state IN ('live', 'retired')
-     AND NOT EXISTS (SELECT FROM {schema}.tombstone t
-                     WHERE t.scope_id = %(scope_id)s AND t.id = s.source_id AND t.reason = 'legal_hold')
-   LIMIT %(limit)s)
+   CROSS JOIN LATERAL (
+     SELECT c.rev_id FROM {schema}.span c
+     WHERE c.build_id = b.build_id AND c.gen_to <= (SELECT min_gen FROM {schema}.scope WHERE scope_id = %(scope_id)s)
+       AND (SELECT t.reason FROM {schema}.tombstone t
+            WHERE t.scope_id = %(scope_id)s
+              AND t.id = (SELECT s.source_id FROM {schema}.source s WHERE s.source_pk = c.source_pk)
+            LIMIT 1) IS DISTINCT FROM 'legal_hold'
+     ORDER BY c.gen_to LIMIT %(limit)s) x
+   WHERE b.scope_id = %(scope_id)s AND b.state IN ('live', 'retired'))
   UNION ALL
   (SELECT x.rev_id
    FROM {schema}.build b
-   JOIN {schema}.span x ON x.build_id = b.build_id AND x.gen_to < 9223372036854775807
-     AND x.gen_to > (SELECT min_gen FROM {schema}.scope WHERE scope_id = %(scope_id)s)
-   JOIN {schema}.source s ON s.source_pk = x.source_pk AND x.gen_from <= s.fence_gen
-   WHERE b.scope_id = %(scope_id)s AND b.state IN ('live', 'retired')
-     AND NOT EXISTS (SELECT FROM {schema}.tombstone t
-                     WHERE t.scope_id = %(scope_id)s AND t.id = s.source_id AND t.reason = 'legal_hold')
-   LIMIT %(limit)s)
+   CROSS JOIN LATERAL (
+     SELECT c.rev_id FROM {schema}.span c
+     WHERE c.build_id = b.build_id AND c.gen_to < 9223372036854775807
+       AND c.gen_to > (SELECT min_gen FROM {schema}.scope WHERE scope_id = %(scope_id)s)
+       AND c.gen_from <= (SELECT s.fence_gen FROM {schema}.source s WHERE s.source_pk = c.source_pk)
+       AND (SELECT t.reason FROM {schema}.tombstone t
+            WHERE t.scope_id = %(scope_id)s
+              AND t.id = (SELECT s.source_id FROM {schema}.source s WHERE s.source_pk = c.source_pk)
+            LIMIT 1) IS DISTINCT FROM 'legal_hold'
+     ORDER BY c.gen_to LIMIT %(limit)s) x
+   WHERE b.scope_id = %(scope_id)s AND b.state IN ('live', 'retired'))
   UNION ALL
   (SELECT x.rev_id
    FROM {schema}.tombstone t
    CROSS JOIN LATERAL (
      SELECT source_pk FROM {schema}.source o WHERE o.scope_id = %(scope_id)s AND o.source_id = t.id LIMIT 1) s
-   JOIN {schema}.span x USING (source_pk)
-   JOIN {schema}.build b ON b.build_id = x.build_id AND b.state IN ('live', 'retired')
+   CROSS JOIN LATERAL (
+     SELECT c.rev_id FROM {schema}.span c
+     WHERE c.source_pk = s.source_pk
+       AND (SELECT b.state FROM {schema}.build b WHERE b.build_id = c.build_id) IN ('live', 'retired')
+     OFFSET 0) x
    WHERE t.scope_id = %(scope_id)s AND t.reason = 'forgotten'
    LIMIT %(limit)s)) u
 GROUP BY rev_id ORDER BY rev_id LIMIT %(limit)s;
@@ -150,17 +162,19 @@ RETURNING x.rev_id;
 
 -- dead_revisions --
 -- Those of them that have no span any more: because it was deleted just now, or because they never got one.
-SELECT r.rev_id, r.version_id, b.slab
-FROM {schema}.revision r
-JOIN {schema}.build b USING (build_id)
-JOIN {schema}.source s USING (source_pk)
-WHERE r.rev_id = ANY (%(rev_ids)s) AND b.state IN ('live', 'retired')
+SELECT r.rev_id, r.version_id, r.slab
+FROM unnest(%(rev_ids)s::bigint[]) AS u (rev_id)
+CROSS JOIN LATERAL (
+  SELECT v.rev_id, v.version_id, v.staged_at, b.slab, b.state,
+         (SELECT s.source_id FROM {schema}.source s WHERE s.source_pk = v.source_pk) AS source_id
+  FROM {schema}.revision v JOIN {schema}.build b USING (build_id) WHERE v.rev_id = u.rev_id OFFSET 0) r
+WHERE r.state IN ('live', 'retired')
   AND (r.rev_id = ANY (%(spanned)s) OR r.staged_at < clock_timestamp() - interval '1 day')
-  AND NOT EXISTS (SELECT FROM {schema}.span x WHERE x.rev_id = r.rev_id)
-  AND NOT EXISTS (SELECT FROM {schema}.page_item i JOIN {schema}.page p USING (page_id)
-                  WHERE i.rev_id = r.rev_id AND p.state <> 'published')
-  AND NOT EXISTS (SELECT FROM {schema}.tombstone t
-                  WHERE t.scope_id = %(scope_id)s AND t.id = s.source_id AND t.reason = 'legal_hold');
+  AND (SELECT x.rev_id FROM {schema}.span x WHERE x.rev_id = r.rev_id LIMIT 1) IS NULL
+  AND (SELECT i.rev_id FROM {schema}.page_item i JOIN {schema}.page p USING (page_id)
+       WHERE i.rev_id = r.rev_id AND p.state <> 'published' LIMIT 1) IS NULL
+  AND (SELECT t.reason FROM {schema}.tombstone t
+       WHERE t.scope_id = %(scope_id)s AND t.id = r.source_id LIMIT 1) IS DISTINCT FROM 'legal_hold';
 
 -- delete_chunks --
 DELETE FROM {schema}.chunk WHERE slab = %(slab)s AND rev_id = ANY (%(rev_ids)s);
@@ -174,18 +188,17 @@ DELETE FROM {schema}.revision WHERE rev_id = ANY (%(rev_ids)s);
 
 -- delete_versions --
 -- Texts that nobody refers to. SKIP LOCKED: who has just staged something on one holds a key-share lock on it, and is not
--- waited for.
-DELETE FROM {schema}.document_version d WHERE d.version_id IN (
-  SELECT v.version_id
-  FROM {schema}.document_version v
-  JOIN {schema}.source s USING (source_pk)
+-- waited for. Scalar sub-selects, since joins would read every revision for each page.
+DELETE FROM {schema}.document_version WHERE version_id = ANY (ARRAY (
+  SELECT v.version_id FROM {schema}.document_version v
   WHERE v.version_id = ANY (%(version_ids)s)
-    AND NOT EXISTS (SELECT FROM {schema}.revision r WHERE r.version_id = v.version_id)
-    AND NOT EXISTS (SELECT FROM {schema}.page_item i JOIN {schema}.page p USING (page_id)
-                    WHERE i.version_id = v.version_id AND p.state <> 'published')
-    AND NOT EXISTS (SELECT FROM {schema}.tombstone t
-                    WHERE t.scope_id = v.scope_id AND t.id = s.source_id AND t.reason = 'legal_hold')
-  FOR UPDATE OF v SKIP LOCKED);
+    AND (SELECT r.rev_id FROM {schema}.revision r WHERE r.version_id = v.version_id LIMIT 1) IS NULL
+    AND (SELECT i.version_id FROM {schema}.page_item i JOIN {schema}.page p USING (page_id)
+         WHERE i.version_id = v.version_id AND p.state <> 'published' LIMIT 1) IS NULL
+    AND (SELECT t.reason FROM {schema}.tombstone t
+         WHERE t.scope_id = v.scope_id AND t.id = (SELECT s.source_id FROM {schema}.source s WHERE s.source_pk = v.source_pk)
+         LIMIT 1) IS DISTINCT FROM 'legal_hold'
+  FOR UPDATE OF v SKIP LOCKED));
 
 -- find_orphans --
 -- Texts whose revisions went in a page that had to leave them, or with a build.
