@@ -9,11 +9,11 @@ import tempfile
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import psycopg
 from psycopg import sql
-from temporalio.client import Client
+from temporalio.client import Client, WorkflowHandle
 from temporalio.contrib.pydantic import pydantic_data_converter
 
 from activities.connectors import AccessRule, folder_config
@@ -23,8 +23,9 @@ from activities.store.migrate import migrate
 from activities.store.scopes import SpaceSpec, ensure_scope
 from headwater.chunking.profile import ChunkingProfile
 from headwater.contracts import SyncResult
+from headwater.contracts.reindex import ReindexCorpusResult, ReindexProgress
 from headwater.models import Scope
-from headwater.workflow_ids import sync_workflow_id
+from headwater.workflow_ids import scope_workflow_id, sync_workflow_id
 from tests.acceptance.home_processes import postgres_of, temporal_of
 from tests.benchmarks.documents import write
 from tests.benchmarks.measuring import Spent, cpu_s
@@ -103,6 +104,22 @@ class Site:
         before = self.spent()
         result = await self.sync(scope)
         return result, self.spent().since(before)
+
+    async def measured_reindex(self, scope: Scope, **fields: str) -> tuple[ReindexProgress, Spent]:
+        """One re-index to the flip, and what it cost."""
+        self.checkpoint()
+        before = self.spent()
+        handle: WorkflowHandle[Any, ReindexCorpusResult] = await self.client.start_workflow(
+            "ReindexCorpus",
+            {"scope": scope.model_dump(), **fields},
+            id=scope_workflow_id("ReindexCorpus", scope),
+            task_queue=queues.CONTROL,
+            result_type=ReindexCorpusResult,
+        )
+        await handle.result()
+        spent = self.spent().since(before)
+        progress: ReindexProgress = await handle.query("progress", result_type=ReindexProgress)
+        return progress, spent
 
     def checkpoint(self) -> None:
         with self.store.connection() as connection:
