@@ -133,14 +133,19 @@ def test_the_graph_is_walked_for_a_reader_of_much_and_nothing_else_is_done(fille
 
     assert re.search(r"Index Scan using chunk_s\d+_emb_idx on chunk_s\d+ \S+ \(actual rows=40", plan), plan
     assert "Order By: ((emb)::halfvec(32) <=>" in plan
-    assert "never executed" in part(plan, "weighed") and "never executed" in part(plan, "shown")
+    assert "Nested Loop (never executed)" in part(plan, "weighed")  # and not some sub-plan of it alone
+    assert "Nested Loop (never executed)" in part(plan, "shown")
 
 
 @pytest.mark.parametrize("reader", ["tenth", "hundredth", "thousandth"])
 def test_the_graph_is_not_walked_for_a_reader_of_little(filled: tuple[Large, Many], reader: str) -> None:
     large, many = filled
 
-    assert "never executed" in part(large.plan(many.question(1, seed=1), reader), "walked")
+    plan = large.plan(many.question(1, seed=1), reader)
+
+    assert re.search(
+        r"Index Scan using chunk_s\d+_emb_idx on chunk_s\d+ \S+ \(never executed\)", part(plan, "walked")
+    ), plan
 
 
 def test_a_plan_made_while_the_partition_was_empty_is_right_when_it_is_full(scope: Scope, reading: str) -> None:
