@@ -11,7 +11,7 @@ from activities.store.database import Store
 from activities.store.requests import audit, note_step, step_result
 from activities.store.sql import queries
 from headwater.contracts.deletion import Reason
-from headwater.errors import LimitError, PermanentError
+from headwater.errors import LimitError, PermanentError, ValidationError
 from headwater.models import Authorization, Scope
 
 STEP: Final = "propagate"
@@ -68,7 +68,9 @@ def propagate(
             tombstoned = write_tombstones(
                 connection, store.schema, scope_id, ids, reason=reason, gen=gen, root=source_id
             )
-            if reason != "corrected":
+            if reason == "corrected":
+                _check_settled(connection, store.schema, scope_id, ids)
+            else:
                 drop_grants(connection, store.schema, scope_id, ids)
             done = Propagation(tuple(ids), reason, tombstoned, gen)
             detail = {
@@ -141,6 +143,15 @@ def held(store: Store, scope: Scope, ids: Sequence[str]) -> set[str]:
         scope_id = find_scope(connection, store.schema, scope)
         asked = {"scope_id": scope_id, "ids": list(ids)}
         return {row[0] for row in connection.execute(queries(store.schema, "tombstones")["held"], asked)}
+
+
+def _check_settled(connection: Connection, schema: str, scope_id: int, ids: Sequence[str]) -> None:
+    """A correction hides by what edges name. While a move rewrites them, some still name an id without a tombstone."""
+    asked = {"scope_id": scope_id, "ids": list(ids)}
+    if moving := connection.execute(queries(schema, "tombstones")["under_way"], asked).fetchone():
+        raise ValidationError(
+            f"The move of {moving[0]} to {moving[1]} has not ended: ask for it again until it returns no cursor, then for this."
+        )
 
 
 def _take_generation(connection: Connection, schema: str, scope_id: int) -> int:

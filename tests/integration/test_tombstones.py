@@ -242,6 +242,9 @@ def test_edges_that_are_being_renamed_count_for_both_ids(store: Store, corpus: C
         connection.execute(of_schema(store, forward), {"scope_id": corpus.build.scope_id})
     assert walk(store, corpus, "new") == ["new", "not yet", "rewritten"]
     assert walk(store, corpus, "old") == ["old", "not yet", "rewritten"]
+    with pytest.raises(ValidationError, match="move of old to new has not ended"):
+        hide(store, corpus, "new", "corrected")
+    assert not table(store, "tombstone")
     with store.connection() as connection:
         connection.execute(of_schema(store, "UPDATE {schema}.forward SET is_done = true"), {})
     assert walk(store, corpus, "new") == ["new", "rewritten"]

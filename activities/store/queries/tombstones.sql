@@ -65,6 +65,12 @@ forgotten AS (UPDATE {schema}.membership SET rule_version = 0 WHERE source_pk = 
 UPDATE {schema}.source SET grants = '{}', expiring = '{}', access_version = access_version + 1
 WHERE source_pk = ANY (ARRAY(SELECT source_pk FROM locked));
 
+-- under_way --
+-- A move of one of these ids whose edges are not all rewritten yet.
+SELECT f.from_id, f.to_id FROM {schema}.forward f
+WHERE f.scope_id = %(scope_id)s AND f.to_id = ANY (%(ids)s::text[]) AND NOT f.is_done
+LIMIT 1;
+
 -- held --
 SELECT t.id FROM {schema}.tombstone t
 WHERE t.scope_id = %(scope_id)s AND t.id = ANY (%(ids)s::text[]) AND t.reason = 'legal_hold';
