@@ -33,12 +33,12 @@ def lives(store: Store, retriever: Retriever) -> type[Life]:
 
 
 def test_readers_see_what_the_model_says(store: Store, retriever: Retriever) -> None:
-    """The same lives in every run."""
+    """The same few lives in every run. One that fails is told whole: making it short takes minutes, see the long test."""
     run_state_machine_as_test(
-        lives(store, retriever), settings=settings(USUAL, max_examples=int(__import__("os").environ.get("N", "15")), derandomize="N" not in __import__("os").environ, phases=[Phase.generate])
+        lives(store, retriever), settings=settings(USUAL, max_examples=8, derandomize=True, phases=[Phase.generate])
     )
 
 
 @pytest.mark.long
 def test_readers_see_what_the_model_says_in_many_lives(store: Store, retriever: Retriever) -> None:
-    run_state_machine_as_test(lives(store, retriever), settings=settings(USUAL, max_examples=400))
+    run_state_machine_as_test(lives(store, retriever), settings=settings(USUAL, max_examples=200))
