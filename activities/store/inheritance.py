@@ -37,7 +37,9 @@ def inherit(
     refused: set[str] = set()
     waiting = [each for each in published if each.parents]
     while True:
-        found = [(each, reason) for each in waiting if (reason := _reason(each, hidden, cleared)) is not None]
+        found: list[tuple[Candidate, Reason]] = [
+            (each, reason) for each in waiting if (reason := _reason(each, hidden, cleared)) is not None
+        ]
         if not found:
             return inherited, refused
         waiting = [each for each in waiting if all(each is not other for other, _ in found)]
@@ -49,7 +51,8 @@ def inherit(
                 refused.add(each.source_id)
                 continue
             inherited.append(Inherited(each.source_id, reason, ids))
-            hidden |= {source_id: hidden.get(source_id, reason) for source_id in ids}
+            for source_id in ids:
+                hidden.setdefault(source_id, reason)
 
 
 def _reason(candidate: Candidate, hidden: dict[str, Reason], cleared: set[str]) -> Reason | None:

@@ -64,42 +64,50 @@ def publish_page(
     sql = sql or queries(store.schema, "publish")
     with store.connection() as connection:
         while True:
-            done, unnamed = _try_to_publish(connection, store.schema, page_id, fence, sql)
-            if done is not None:
-                return done
-            # Made by themselves, without the scope's lock: two publishers of one new name wait for no publication.
-            tenant_id, grants = unnamed
-            ensure_grantees(connection, store.schema, tenant_id, grants)
+            try:
+                return _publish(connection, store.schema, page_id, fence, sql)
+            except _NewNames as new:
+                # Made by themselves, without the scope's lock: two publishers of one new name wait for no publication.
+                ensure_grantees(connection, store.schema, new.tenant_id, new.grants)
 
 
-def _try_to_publish(
+class _NewNames(Exception):
+    """The page grants to names that have no number yet."""
+
+    def __init__(self, tenant_id: str, grants: Sequence[Grants]) -> None:
+        super().__init__(tenant_id, grants)
+        self.tenant_id = tenant_id
+        self.grants = grants
+
+
+def _publish(
     connection: psycopg.Connection, schema: str, page_id: int, fence: int | None, sql: Mapping[str, bytes]
-) -> tuple[PublishedPage | None, tuple[str, Sequence[Grants]]]:
-    """What was published; or None, and the grants whose names have no number yet."""
+) -> PublishedPage:
     key = {"page_id": page_id}
     with connection.pipeline(), connection.transaction():
         connection.execute(sql["plan_once"], {})
         unfinished = connection.execute(sql["unfinished"], key)
         scopes = connection.cursor(row_factory=class_row(_Scope)).execute(sql["lock_scope"], key)
         pages = connection.cursor(row_factory=class_row(_Page)).execute(sql["page"], key)
+        connection.execute(queries(schema, "repoint")["follow_moves"], key)  # before it is read what the page rests on
         candidates = connection.cursor(row_factory=class_row(Candidate)).execute(sql["candidates"], key)
         page, scope = pages.fetchone(), scopes.fetchone()
         if page is None or scope is None:
             raise PageConflict(f"Page {page_id} is not there: start the sync again.")
         if page.result is not None:
-            return PublishedPage.model_validate(page.result), ("", [])
+            return PublishedPage.model_validate(page.result)
         if page.connector_id is not None and (page.lease is None or page.lease != fence):
             raise stale_fence(page.connector_id)
         if scope.is_held:
             raise PublishingHeld("A re-index of this corpus is about to end: the page is published right after it.")
         if page.build_id != scope.live_build:
-            return PublishedPage(is_stale_build=True, generation=scope.live_gen), ("", [])
+            return PublishedPage(is_stale_build=True, generation=scope.live_gen)
         found = candidates.fetchall()
         _check_ready(page_id, found, unfinished.fetchone())
         wanted = _grants_of(found)
         numbers = grantee_numbers(connection, schema, page.tenant_id, wanted)
         if numbers is None:
-            return None, (page.tenant_id, wanted)
+            raise _NewNames(page.tenant_id, wanted)
         pointer = Pointer(
             scope_id=page.scope_id,
             build_id=page.build_id,
@@ -109,8 +117,7 @@ def _try_to_publish(
             is_pinned=scope.pinned,
         )
         judged, inherited = _judge_all(connection, schema, page, found, numbers)
-        publication = Publication(connection, schema, sql, page_id, page.connector_id, pointer, judged, inherited)
-        return publication.write(), ("", [])
+        return Publication(connection, schema, sql, page_id, page.connector_id, pointer, judged, inherited).write()
 
 
 def _judge_all(
@@ -124,6 +131,8 @@ def _judge_all(
     judged = [Judged(each, judge(each, page.connector_id, asked := ask(each, numbers)), asked) for each in candidates]
     published = [each.candidate for each in judged if each.outcome is Outcome.PUBLISHED]
     inherited, refused = inherit(published, lambda root: closure(connection, schema, page.scope_id, root))
+    if not inherited and not refused:
+        return judged, []
     hidden = {each.source_id for each in inherited}
     return [
         replace(each, outcome=Outcome.TOMBSTONED)
@@ -134,7 +143,8 @@ def _judge_all(
 
 
 def _grants_of(candidates: Sequence[Candidate]) -> list[Grants]:
-    return [grants for each in candidates if (grants := each.grants) is not None]
+    """The sets that are asked for. Of one that is too wide nothing is applied, so its names are not made either."""
+    return [grants for each in candidates if (grants := each.grants) is not None and not grants.is_too_wide]
 
 
 def _check_ready(page_id: int, candidates: Sequence[Candidate], unfinished: tuple[int, int, int] | None) -> None:

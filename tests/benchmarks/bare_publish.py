@@ -27,7 +27,7 @@ class BarePublisher:
     def __init__(self, store: Store, build: LiveBuild) -> None:
         self._store = store
         self._build = build
-        self._connection: psycopg.Connection = connect(store.pool.conninfo)
+        self._connection: psycopg.Connection = connect(str(store.pool.conninfo))
 
     def revisions(self, page_id: int) -> Revisions:
         with self._store.connection() as connection:

@@ -190,6 +190,7 @@ def test_more_grantees_than_a_source_may_have_are_denied(store: Store, corpus: C
     many = grants(2, *[f"p{number}" for number in range(0 if wide else 1_025)], **wide)
     told = push(store, corpus, Document("a", ["two"], grants=many))
     assert told == [ItemOutcome("a", "denied", 1, 0, 0, "denied", "too_many_grantees")]
+    assert [row["name"] for row in table(store, "grantee")] == ["ann"]
     assert seen(store, corpus, "ann") == {"a": ["one"]}
 
 

@@ -48,6 +48,7 @@ def run(
         connection.execute(LEDGER)
     first_page(store, corpus)
     done, found = Counter[str](), Counter[str]()
+    number = 0
     for number in range(ROUNDS_MAX):
         until = time.time() + seconds + (0 if number else STARTING_S)
         shifts = [Shift(dsn, corpus, until, number * 8 + seed, without) for seed in range(8)]
