@@ -128,6 +128,8 @@ def test_what_is_said_of_a_document_is_part_of_it(host: Pusher) -> None:
         {"title": "A title", "uri": "https://wiki/a"},
         {"title": "A title", "uri": "https://wiki/a", "metadata": {"lang": ["en"], "year": 2026}},
         {"title": "A title", "lineage": ["b", "c#0002", "b"]},
+        {"title": "A title", "lineage": ["b"]},
+        {},
         {"media_type": "text/markdown"},
     ]
     host.push_one("a", ONE, content_hash=HASH)
@@ -139,13 +141,13 @@ def test_what_is_said_of_a_document_is_part_of_it(host: Pusher) -> None:
     assert host.rows("SELECT title, uri, metadata FROM headwater.document_version WHERE revision = 4") == [
         ("A title", "https://wiki/a", {"lang": ["en"], "year": 2026})
     ]
-    assert host.rows("SELECT ord, parent_id, parent_source FROM headwater.lineage ORDER BY 1") == [
-        (1, "b", "b"), (2, "c#0002", "c")
+    assert host.rows("SELECT ord, parent_id, parent_source FROM headwater.lineage ORDER BY version_id, ord") == [
+        (1, "b", "b"), (2, "c#0002", "c"), (1, "b", "b")
     ]  # fmt: skip
     derived = (
         "SELECT d.revision FROM headwater.span s JOIN headwater.document_version d USING (version_id) WHERE is_derived"
     )
-    assert host.rows(derived) == [(5,)]
+    assert host.rows(f"{derived} ORDER BY 1") == [(5,), (6,)]
 
 
 def test_a_label_counts_whatever_its_case_and_one_that_is_unknown_hides(host: Pusher) -> None:
