@@ -5,7 +5,7 @@
 
 from temporalio import activity
 
-from activities.containment import contained
+from activities.containment import check_running, contained
 from activities.contracts import Done
 from activities.contracts.reindex import (
     BuildRef,
@@ -18,7 +18,7 @@ from activities.contracts.reindex import (
     RetiredBuild,
 )
 from activities.heartbeat import heartbeating
-from activities.store import Store, builds, green, slabs
+from activities.store import Store, StoreUnavailable, builds, green, slabs
 from activities.store.scopes import build_of
 
 
@@ -43,8 +43,12 @@ class BuildKeeper:
     @contained
     def index_slab(self, ref: BuildRef) -> Done:
         build = build_of(self._store, ref.build_id)
-        with heartbeating():
-            slabs.index_slab(self._store, build.slab, dimensions=build.dimensions)
+        try:
+            with heartbeating():
+                slabs.index_slab(self._store, build.slab, dimensions=build.dimensions, is_stopped=_is_stopped)
+        except StoreUnavailable:
+            check_running()  # it was broken off because somebody aborts, or because the worker stops
+            raise
         return Done()
 
     @activity.defn(name="flip_build", no_thread_cancel_exception=True)
@@ -71,3 +75,7 @@ class BuildKeeper:
     @contained
     def retire_build(self, retired: RetireBuildInput) -> RetiredBuild:
         return RetiredBuild(left_s=builds.retire_build(self._store, retired.build_id, after_s=retired.after_s))
+
+
+def _is_stopped() -> bool:
+    return activity.is_cancelled() or activity.is_worker_shutdown()

@@ -1,7 +1,9 @@
 """Partitions of ``chunk`` for large builds: made empty while readers go on, filled through ``chunk``, indexed at the end."""
 
 import contextlib
-from collections.abc import Iterator
+import contextvars
+import threading
+from collections.abc import Callable, Iterator
 from typing import Final
 
 import psycopg
@@ -12,6 +14,7 @@ from headwater.errors import PermanentError
 
 HNSW_DIMENSIONS: Final = 4_000  # pgvector indexes no more of a halfvec; longer ones are compared one by one
 MEMORY_KB: Final = (65_536, 1_048_576)
+LOOK_EVERY_S: Final = 0.5
 
 
 class SlabRefused(PermanentError):
@@ -46,10 +49,11 @@ def ensure_slab(store: Store, slab: int) -> None:
             ) from error
 
 
-def index_slab(store: Store, slab: int, *, dimensions: int) -> None:
+def index_slab(store: Store, slab: int, *, dimensions: int, is_stopped: Callable[[], bool] = lambda: False) -> None:
     """The partition's vectors are indexed: once all of them are there, since adding them one by one takes ten times as long.
 
-    A repeat finds the index, mends one that is half done, or waits for the attempt that is still at it.
+    A repeat finds the index, mends one that is half done, or waits for the attempt that is still at it. `StoreUnavailable`
+    soon after ``is_stopped`` says so.
     """
     if slab == 0:
         return
@@ -65,7 +69,8 @@ def index_slab(store: Store, slab: int, *, dimensions: int) -> None:
             connection.execute(_written(store.schema, "drop_index", slab), prepare=False)
         table = {"schema": store.schema, "name": partition_name(slab)}
         size = connection.execute(queries(store.schema, "slabs")["size"], table).fetchone()
-        with _set(connection, maintenance_work_mem=f"{_memory_kb(size[0] if size else 0, dimensions)}kB"):
+        memory = f"{_memory_kb(size[0] if size else 0, dimensions)}kB"
+        with _set(connection, maintenance_work_mem=memory), _stoppable(connection, is_stopped):
             connection.execute(_written(store.schema, "index", slab, dimensions), prepare=False)
 
 
@@ -93,6 +98,25 @@ def _turn(connection: psycopg.Connection, schema: str, slab: int) -> Iterator[No
     finally:
         if not connection.closed:
             connection.execute(sql["end_turn"], key)
+
+
+@contextlib.contextmanager
+def _stoppable(connection: psycopg.Connection, is_stopped: Callable[[], bool]) -> Iterator[None]:
+    """What is executed in the block is cancelled when ``is_stopped`` says so: it may take hours, and nobody waits for that."""
+    is_done, context = threading.Event(), contextvars.copy_context()  # an activity is known by its context
+
+    def watch() -> None:
+        while not is_done.wait(LOOK_EVERY_S):
+            if context.run(is_stopped):
+                connection.cancel()
+
+    watching = threading.Thread(target=watch, name="stop-index", daemon=True)
+    watching.start()
+    try:
+        yield
+    finally:
+        is_done.set()
+        watching.join()
 
 
 @contextlib.contextmanager

@@ -290,19 +290,3 @@ def test_asking_for_another_space_gives_up_the_build_in_the_first(store: Store, 
 def test_a_corpus_that_is_not_there_is_named(store: Store) -> None:
     with pytest.raises(InvalidInput, match="acme/library/nothing has no index yet"):
         builds.begin_build(store, Scope.parse("acme/library/nothing"), space=None, large_chunks=1)
-
-
-def test_an_index_that_was_left_half_done_is_made_again(store: Store, corpus: Corpus) -> None:
-    publish(store, corpus, Document("a", ["one", "two"]))
-    build = begin(store, corpus)
-    fill(store, build.build_id)
-    slabs.index_slab(store, build.slab, dimensions=8)
-    with store.connection() as connection:
-        connection.execute(
-            "UPDATE pg_index SET indisvalid = false WHERE indexrelid = %s::regclass",
-            (f"headwater.{slabs.index_name(build.slab)}",),
-        )
-    assert not slabs.is_indexed(store, build.slab)
-    slabs.index_slab(store, build.slab, dimensions=8)
-    slabs.index_slab(store, build.slab, dimensions=8)
-    assert slabs.is_indexed(store, build.slab)
