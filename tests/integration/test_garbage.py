@@ -16,6 +16,8 @@ from headwater.models import Scope
 from tests.integration.builds_by_hand import flip, start_build
 from tests.integration.seen import of_schema, overlaps, seen, source_row, table
 from tests.integration.staging_factory import Corpus, Document, deleted, make_corpus, publish, stage
+from workers.cli.sync import collect_little as collect_after_sync
+from workers.settings import load_settings
 
 NOW = Keep(generations=0, seconds=0)
 WEEK = Keep(generations=0, seconds=7 * 86400)
@@ -379,6 +381,17 @@ def test_it_can_begin_at_any_step(store: Store, three: Corpus) -> None:
 def test_a_little_collection_stops_in_time(store: Store, three: Corpus) -> None:
     assert collect_little(store, three.scope, NOW, transactions=0) == Freed()
     assert collect_little(store, three.scope, NOW, transactions=9) == Freed(revisions=2, chunks=3, documents=2)
+
+
+def test_a_sync_that_works_by_itself_ends_with_a_little_collection(
+    store: Store, three: Corpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HEADWATER_KEEP_GENERATIONS", "1")
+    monkeypatch.setenv("HEADWATER_KEEP_DAYS", "0")
+    collect_after_sync(store, three.scope, load_settings())
+    assert "a1" not in texts(store) and {"a2", "a3"} <= texts(store)
+    store.close()
+    collect_after_sync(store, three.scope, load_settings())  # what is synced stays synced
 
 
 def test_one_corpus_is_collected_and_the_others_are_not(store: Store, three: Corpus) -> None:
