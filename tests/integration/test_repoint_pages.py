@@ -83,14 +83,18 @@ def test_a_cursor_of_a_move_that_never_began_does_nothing(store: Store, corpus: 
     assert set(seen(store, corpus)) == {"a", "x"} and parents_of(store, "x") == ["a"]
 
 
-@pytest.mark.parametrize("after", ["", "~", "zzz#99999999999999999999#99999", "ä#x#-1", "x#1#1", "#", "y"])
-def test_an_altered_cursor_moves_what_is_left_and_nothing_else(store: Store, corpus: Corpus, after: str) -> None:
-    hosts(store, corpus, Document("a"), Document("other"), *(Document(each, lineage=["a", "other"]) for each in "xyz"))
-    move(store, corpus, "a", "b", page_size=1)
-    assert move(store, corpus, "a", "b", after=after) == MovedPage(rewritten_edges=2)
-    assert all(parents_of(store, each) == ["b", "other"] for each in "xyz") and ids_of(store) == set("abxyz") | {
-        "other"
-    }
+def test_an_altered_cursor_moves_what_is_left_and_nothing_else(store: Store, corpus: Corpus) -> None:
+    altered = ["", "~", "zzz#99999999999999999999#99999", "ä#x#-1", "x#1#1", "#", "y"]
+    origins = [f"a{number}" for number in range(len(altered))]
+    derived = ("x", "y", "z")
+    many_sources(store, corpus, [*origins, "other", *derived])
+    many_edges(store, corpus, derived, [*origins, "other"])
+    for origin, after in zip(origins, altered, strict=True):
+        move(store, corpus, origin, f"b{origin}", page_size=1)
+        assert move(store, corpus, origin, f"b{origin}", after=after) == MovedPage(rewritten_edges=2)
+    renamed = [f"b{origin}" for origin in origins]
+    assert all(parents_of(store, each) == [*renamed, "other"] for each in derived)
+    assert ids_of(store) == {*origins, *renamed, "other", *derived}
 
 
 def test_an_edge_before_the_cursor_is_not_forgotten(store: Store, corpus: Corpus) -> None:

@@ -7,10 +7,13 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
 import psycopg
+import pytest
 
 from activities.store import Store
+from activities.store.pointer import delete_sources
 from activities.store.publish import publish_page
 from headwater.contracts import Grants
+from headwater.errors import AccessError
 from headwater.retriever import Retriever
 from tests.integration.asked import who
 from tests.integration.moving import ALICES, hosts, many_rows, move, parents_of
@@ -64,8 +67,12 @@ def test_a_text_that_was_read_before_its_source_moved_is_not_published(store: St
 
 def test_readings_are_counted_on_under_both_ids(store: Store, corpus: Corpus) -> None:
     hosts(store, corpus, *(Document("a", [f"text {number}"]) for number in range(5)))
+    hosts(store, corpus, Document("c", seq=8), Document("d"))
+    delete_sources(store, corpus.build.scope_id, ["c"])
     move(store, corpus, "a", "b")
+    move(store, corpus, "d", "c")
     assert source_row(store, "a")["read_seq"] == source_row(store, "b")["read_seq"] == 5
+    assert source_row(store, "c")["read_seq"] == source_row(store, "d")["read_seq"] == 8
     # What was accepted for `a` as its fifth reading, and is read only now, keeps no later one out.
     late, later = Document("a", ["late"], seq=5), Document("a", ["later"], seq=6)
     assert [push(store, corpus, each)[0].outcome for each in (late, later)] == ["published", "published"]
@@ -104,6 +111,23 @@ def test_a_move_waits_for_a_text_that_is_being_staged(store: Store, corpus: Corp
         _until(lambda: _is_blocked(database))
         staging.rollback()
         assert moving.result().moved_sources == 1
+
+
+def test_a_grant_that_is_taken_away_while_a_move_waits_no_longer_counts(
+    store: Store, corpus: Corpus, database: str
+) -> None:
+    hosts(store, corpus, Document("a", grants=ALICES))
+    many_rows(store, corpus, ["b"])
+    with closing(psycopg.connect(database)) as revoking, ThreadPoolExecutor(1) as pool:
+        revoking.execute(of_schema(store, "SELECT FROM {schema}.scope FOR NO KEY UPDATE"), {})
+        moving = pool.submit(move, store, corpus, "a", "b", authorization=who("alice"))
+        _until(lambda: _is_blocked(database))
+        revoke = "UPDATE {schema}.source SET grants = ARRAY[]::int[] WHERE source_id = 'b'"
+        revoking.execute(of_schema(store, revoke), {})
+        revoking.commit()
+        with pytest.raises(AccessError, match="no grant for b"):
+            moving.result()
+    assert set(seen(store, corpus)) == {"a"}
 
 
 def _is_blocked(database: str) -> bool:
