@@ -61,7 +61,7 @@ def _measure(url: str, times: int) -> Figure:
     return Figure(
         f"Flip of {SOURCES:,} sources, {times} times",
         [
-            Reading("flip, level or not found out before", median(flips) * 1e3, "ms", at_most=FLIP_MS),
+            Reading("flip, with the look at whether the build is level", median(flips) * 1e3, "ms", at_most=FLIP_MS),
             Reading("  of it, what another writer of the corpus waits at most", median(locks) * 1e3, "ms"),
             Reading("rollback over it", median(rollbacks) * 1e3, "ms", at_most=FLIP_MS),
             Reading("  the bare rows of a flip", median(bare) * 1e3, "ms"),
