@@ -85,6 +85,28 @@ def test_what_was_derived_is_deleted_too_by_who_may(
     assert not seen(services, "bob") & {"plan", "plan-summary"}
 
 
+def test_a_document_moves_to_an_id_that_was_granted_before(
+    headwater: CommandLine, host: Host, services: dict[str, str]
+) -> None:
+    draft = {"source_id": "draft", "text": "A draft.", "grants": {"principal_ids": ["dora"], "access_version": 1}}
+    pushed = {"scope": SCOPE.model_dump(), "request_id": "draft", "sources": [draft]}
+    assert host.execute("IngestSources", "push-draft", pushed).result["sources"][0]["state"] == "indexed"
+
+    rename = ("rename", "draft", "final", "--as", "dora", "--corpus", CORPUS)
+    refused = headwater.run_here(*rename)
+    assert (refused.status, refused.out) == (1, "") and "final" in refused.err
+    assert seen(services, "dora") == {"draft"}
+
+    headwater.json_here("source", "grant", "final", "--grant", "user:dora", "--corpus", CORPUS)
+    moved = headwater.run_here(*rename)
+    assert moved.status == 0, moved.err
+    assert moved.out == "draft is now final: 1 chunk moved, 0 lineage records rewritten.\n"
+    assert seen(services, "dora") == {"final"}
+
+    again = headwater.run_here("rename", "folder:shelf/guide.md", "x", "--as", "janitor", "--corpus", CORPUS)
+    assert again.status == 2 and "renames.0" in again.err
+
+
 def test_a_corpus_is_never_made_by_a_misspelling(headwater: CommandLine) -> None:
     for command in (
         ("source", "grant", "a", "--grant", "everyone"),

@@ -64,7 +64,9 @@ def rename_command(
         invocation.output.json(result.model_dump(mode="json", by_alias=True))
         return
     for moved in result.results:
-        invocation.output.line(
-            f"{moved.from_id} is now {moved.to_id}: {moved.moved_chunks:,} chunks moved, "
-            f"{moved.rewritten_edges:,} lineage records rewritten."
-        )
+        chunks, edges = counted(moved.moved_chunks, "chunk"), counted(moved.rewritten_edges, "lineage record")
+        invocation.output.line(f"{moved.from_id} is now {moved.to_id}: {chunks} moved, {edges} rewritten.")
+
+
+def counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
