@@ -16,8 +16,8 @@ from headwater.contracts import CollectGarbageResult, SetGenerationResult
 from headwater.workflow_ids import scope_workflow_id
 from tests.integration.seen import table
 from tests.pipeline.harness import SCOPE, Pipeline, Shelf, running_pipeline
+from workers.options import WorkerOptions
 from workers.schedules import COLLECTING
-from workers.worker import WorkerOptions
 from workflows import queues
 
 KEEPING_NOTHING = WorkerOptions(max_document_bytes=1 << 20, keep_generations=0, keep_days=0)
