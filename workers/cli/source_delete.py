@@ -20,8 +20,8 @@ from workers.cli.services import open_services
 def delete_command(invocation: Invocation, *, source_id: str, corpus: str, as_json: bool) -> None:
     """Delete the document ID from the corpus: its text, its state and its grants. What was derived from it stays.
 
-    Where it came from is not touched: a later sync of a folder that still holds it publishes it again once it changed or
-    with --full. To hide what was derived from it too, use `headwater source propagate`.
+    Where it came from is not touched: the next sync of a folder that still holds it publishes it again, under the folder's
+    rule. To hide what was derived from it too, use `headwater source propagate`.
     """
     from activities.store import Store
 
