@@ -14,11 +14,13 @@ CHECKOUT: Final = Path(__file__).parent.parent.parent
 # Both brings a top-level package `workflows`; ours must never meet it in a host's site-packages.
 NEIGHBOUR: Final = "llama-index-workflows"
 SAY_WHERE: Final = "import headwater, json, workflows; print(json.dumps([headwater.__file__, workflows.__file__]))"
+# Threads of Temporal's core may abort an interpreter that ends; what matters has been said by then.
 CONNECT: Final = """
-import asyncio
+import asyncio, os
 from headwater.client import HeadwaterClient
 try: asyncio.run(HeadwaterClient.connect(None, "127.0.0.1:1"))
-except Exception as error: print(error)
+except Exception as error: print(error, flush=True)
+os._exit(0)
 """
 
 
