@@ -96,6 +96,13 @@ def test_a_page_on_its_way_goes_on_without_what_was_removed(store: Store, summar
     assert found(database, summaries) == {"note", "new"} and texts(store)["doc"] == set()
 
 
+def test_what_is_on_its_way_is_not_published_without_its_text(store: Store, summaries: Corpus) -> None:
+    page_id = stage(store, summaries, Document("summary", ["made anew, of nothing"], grants=EVERYONE))
+    remove(store, summaries, "doc", "corrected")
+    assert publish_page(store, page_id, fence=summaries.fence).upserted == 0
+    assert outcomes(store, page_id) == ["lost"], "it is read again"
+
+
 def test_a_removal_that_is_stopped_goes_on_and_counts_each_passage_once(store: Store, corpus: Corpus) -> None:
     publish(store, corpus, derived("root"))
     add_derived(store, corpus, star(300))
