@@ -14,7 +14,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 CHECKOUT: Final = Path(__file__).parent.parent.parent
-OUR_PACKAGES: Final = {"workers", "workflows", "activities", "headwater", "tests"}
+OUR_PACKAGES: Final = {"workers", "workflows", "activities", "headwater", "tests", "deploy"}
 
 
 def project(path: str) -> dict[str, Any]:
