@@ -63,7 +63,7 @@ async def test_another_tenants_task_fails_for_good_before_anything_is_done(argum
 @pytest.mark.parametrize("arguments", [(_inputs("")[0],), ("text",), ()], ids=["a pass of before", "text", "nothing"])
 async def test_a_task_that_names_no_tenant_is_refused(arguments: tuple[object, ...]) -> None:
     work = _Work()
-    with pytest.raises(ApplicationError, match=r"names none: run the sync again\.$") as refused:
+    with pytest.raises(ApplicationError, match=r"names none: start its workflow again\.$") as refused:
         await _ask(work, *arguments)
     assert (refused.value.type, refused.value.non_retryable, work.done) == ("AccessError", True, 0)
 
