@@ -219,6 +219,14 @@ def test_a_page_of_a_prefix_holds_sources_and_their_edges(store: Store, corpus: 
     ]  # fmt: skip
 
 
+def test_the_last_source_of_a_prefix_may_have_more_edges_than_a_page(store: Store, corpus: Corpus) -> None:
+    many_sources(store, corpus, ["a/1", "x", "y", "z"])
+    many_edges(store, corpus, ["x", "y", "z"], ["a/1"])
+    pages = move_all(store, corpus, "a/", "b/", is_prefix=True, page_size=2)
+    assert [(page.moved_sources, page.rewritten_edges, page.after) for page in pages] == [(1, 2, ""), (0, 1, None)]
+    assert [row["is_done"] for row in table(store, "forward")] == [True]
+
+
 def test_a_prefix_ends_on_its_way_what_was_left_half_done(store: Store, corpus: Corpus) -> None:
     hosts(store, corpus, *(Document(f"a/{number}") for number in (1, 2, 3)))
     hosts(store, corpus, *(Document(each, lineage=["a/2"]) for each in ("x", "y", "z")))
