@@ -1,11 +1,13 @@
 """The README's commands are run as they stand, and every link leads somewhere."""
 
+import contextlib
 import os
 import re
 import shlex
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -64,7 +66,7 @@ def test_every_folder_of_code_explains_itself() -> None:
 
 def test_every_command_of_headwater_that_is_named_has_help() -> None:
     named = {
-        words[1:3] if words[1] in ("sync", "source") else words[1:2]
+        words[1:3] if words[1] in ("sync", "source", "generation") else words[1:2]
         for document in committed("*.md")
         for command in commands(document.read_text("utf-8"))
         if (words := tuple(shlex.split(command))) and words[0].endswith("bin/headwater")
@@ -115,6 +117,36 @@ def test_five_minutes_with_an_own_folder(person: Path) -> None:
     assert up.returncode == 0
     assert (from_python.returncode, from_python.stderr) == (0, "")
     assert "40,000 to 50,000" in from_python.stdout
+
+
+def test_the_rest_of_a_documents_life(person: Path) -> None:
+    """The whole chapter as it stands, after the first sync of the one before it."""
+    chapter = README.partition("## The rest of a document's life")[2].partition("\n## ")[0]
+    with _up(person):
+        _shell(f"{PROGRAM} sync folder ~/Documents --corpus me/home/documents --grant user:me", person)
+        pushed = blocks(chapter, "sh")[0].replace(".venv/bin/", f"{shlex.quote(str(Path(sys.executable).parent))}/")
+        subprocess.run(["sh", "-ec", pushed], cwd=person, env=_environment(person), capture_output=True, check=True)
+        said = {line.split(" ", 1)[1]: _shell(line, person) for line in commands(chapter)}
+        assert "The lease ends" in next(text for line, text in said.items() if line.startswith("search"))
+        assert _shell(f"{PROGRAM} search lease --corpus me/home/documents --as me", person).count("The lease ends") == 1
+        assert "memo" not in _shell(f"{PROGRAM} status --corpus me/home/documents", person)
+
+
+@contextlib.contextmanager
+def _up(person: Path) -> Iterator[None]:
+    with subprocess.Popen(
+        ["sh", "-c", f"exec {_ours(f'{PROGRAM} up')}"], cwd=person, env=_environment(person),
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, encoding="utf-8",
+    ) as up:  # fmt: skip
+        try:
+            assert up.stderr is not None
+            assert any("Ready:" in line for line in up.stderr)
+            threading.Thread(target=up.stderr.read, daemon=True).start()  # so that it never waits to be heard
+            yield
+        finally:
+            up.send_signal(signal.SIGINT)
+            up.wait()
+    assert up.returncode == 0
 
 
 def _program() -> Path:
