@@ -180,7 +180,8 @@ class Life(RuleBasedStateMachine):
         _, shown, pinned = self._scope()
         assert (shown, pinned) == (self.model.pointer, self.model.is_pinned)
         for reader in READERS:
-            assert self._seen(reader) == self.model.visible(names_of(reader, READERS)), reader
+            seen, expected = self._seen(reader), self.model.visible(names_of(reader, READERS))
+            assert seen == expected, (reader, seen, expected, self.model.tombstones)
 
     @precondition(lambda self: self.model.log)
     @invariant()

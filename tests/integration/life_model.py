@@ -108,8 +108,7 @@ class Model:
         """Whether each line is published, from ``head`` on."""
         base = self._at_pointer() if self.is_rolled_back else self._at_head()
         accepted = [line for line in lines if self._is_publishable(line, base)]
-        inherited = [(line, reason) for line in accepted if (reason := self._inherited(line))]
-        hidden = [(self.closure(line.source_id), reason) for line, reason in inherited]
+        hidden = self._inherited(accepted)
         if accepted:
             gen = head + 1
             if self.is_rolled_back:
@@ -117,7 +116,7 @@ class Model:
                 self.log.append((gen, self.build, base))
                 gen += 1
             for line in accepted:
-                if line.source_id in self.tombstones and self.tombstones[line.source_id].reason == "forgotten":
+                if self._is_forgotten(line.source_id):
                     del self.tombstones[line.source_id]
                     self._kill(line.text.content, gen - 1, but=line.text)
                 line.text.is_published = True
@@ -140,11 +139,29 @@ class Model:
         seen = base.get(content)
         return seen is None or seen.is_dead or seen.seq < text.seq
 
-    def _inherited(self, line: Pushed) -> str | None:
-        parents = [
-            each for parent in line.text.parents for each in (parent, source_of(parent)) if each != line.source_id
-        ]
-        reasons = {self.tombstones[parent].reason for parent in parents if parent in self.tombstones}
+    def _inherited(self, lines: Sequence[Pushed]) -> list[tuple[set[str], str]]:
+        """What is hidden with a text of the page that rests on something hidden, unless that comes back in the same page."""
+        cleared = {each.source_id for each in lines if self._is_forgotten(each.source_id)}
+        hidden: dict[str, str] = {}
+        inherited: list[tuple[set[str], str]] = []
+        waiting = list(lines)
+        while found := [(line, reason) for line in waiting if (reason := self._reason(line, hidden, cleared))]:
+            waiting = [line for line in waiting if all(line is not other for other, _ in found)]
+            for line, reason in found:
+                cleared.discard(line.source_id)
+                ids = self.closure(line.source_id)
+                inherited.append((ids, reason))
+                hidden = dict.fromkeys(ids, reason) | hidden
+        return inherited
+
+    def _is_forgotten(self, source_id: str) -> bool:
+        return source_id in self.tombstones and self.tombstones[source_id].reason == "forgotten"
+
+    def _reason(self, line: Pushed, hidden: Mapping[str, str], cleared: Collection[str]) -> str | None:
+        reasons = set()
+        for parent in {each for name in line.text.parents for each in (name, source_of(name))} - {line.source_id}:
+            own = self.tombstones.get(parent) if parent not in cleared else None
+            reasons.add(hidden.get(parent, own.reason if own else None))
         return next((reason for reason in HIDING if reason in reasons), None)
 
     def delete(self, source_ids: Iterable[str], gen: int) -> None:

@@ -12,7 +12,11 @@ from headwater.retriever import Retriever
 from tests.integration.life_machine import Life
 
 USUAL = settings(
-    deadline=None, database=None, suppress_health_check=list(HealthCheck), print_blob=False, stateful_step_count=25
+    deadline=None,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],
+    print_blob=False,
+    stateful_step_count=25,
 )
 
 
