@@ -137,7 +137,8 @@ def land_items(
     """What reading a group of documents gave, in one transaction."""
     sql = queries(store.schema, "staging")
     with store.connection() as connection, connection.pipeline(), connection.transaction():
-        for document in staged:
+        # Foreign keys lock rows of sources: in the order of their keys, as everywhere.
+        for document in sorted(staged, key=lambda document: started[document.ord].source_pk):
             begun = started[document.ord]
             connection.execute(
                 sql["stage_document"],
