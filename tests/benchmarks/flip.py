@@ -44,19 +44,21 @@ def _measure(url: str, times: int) -> Figure:
         ended = perf_counter()
         flips, locks, rollbacks, bare = [], [], [], []
         for _ in range(times):
-            with _waiting(url) as waited:
-                before = perf_counter()
-                flipped = builds.flip_build(store, begun.build_id)
-                flips.append(perf_counter() - before)
-            locks.append(max(waited))
-            assert flipped.generation is not None and builds.built_size(store, begun.build_id) == (
-                SOURCES,
-                SOURCES * CHUNKS,
-            )
+            before = perf_counter()
+            flipped = builds.flip_build(store, begun.build_id)
+            flips.append(perf_counter() - before)
+            assert flipped.generation is not None
+            assert builds.built_size(store, begun.build_id) == (SOURCES, SOURCES * CHUNKS)
             before = perf_counter()
             set_generation(store, SCOPE, flipped.generation - 1)
             rollbacks.append(perf_counter() - before)
             bare.append(_bare(store, live.scope_id, live.build_id))
+            _forget_flip(store, begun.build_id)
+            with _waiting(url) as waited:  # by itself: who asks and is timed are one process
+                flipped = builds.flip_build(store, begun.build_id)
+            locks.append(max(waited))
+            assert flipped.generation is not None
+            set_generation(store, SCOPE, flipped.generation - 1)
             _forget_flip(store, begun.build_id)
     return Figure(
         f"Flip of {SOURCES:,} sources, {times} times",
