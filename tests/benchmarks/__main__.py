@@ -1,4 +1,4 @@
-"""`make bench`, or `python -m tests.benchmarks [a b c d e f g h]`: measures, and prints each figure beside its goal."""
+"""`make bench`, or `python -m tests.benchmarks [a b … m]`: measures, and prints each figure beside its goal."""
 
 import argparse
 import asyncio
@@ -18,16 +18,21 @@ FIGURES: Final = {
     "f": "idle",
     "g": "second_start",
     "h": "publish",
+    "i": "propagation",
+    "j": "moves",
+    "k": "flip",
+    "l": "reindex",
+    "m": "garbage",
 }
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
-    parser.add_argument("figures", nargs="*", metavar="FIGURE", help="a to h; all without one")
+    parser.add_argument("figures", nargs="*", metavar="FIGURE", help="a to m; all without one")
     parser.add_argument("--pairs", type=int, default=PAIRS, help="how often each is measured (%(default)s)")
     parser.add_argument("--files", type=int, default=20_000, help="(c): files of the folder (%(default)s)")
     parser.add_argument(
-        "--documents", type=int, default=40, help="(b): documents of the corpus, 395 for all (%(default)s)"
+        "--documents", type=int, default=40, help="(b), (l): documents of the corpus, 395 for all (%(default)s)"
     )
     parser.add_argument("--idle-seconds", type=float, default=120, help="(f): how long to look on (%(default)s)")
     asked = parser.parse_args()
