@@ -14,8 +14,8 @@ from activities.embedder_source import EmbedderSource
 from activities.store import Store
 from headwater.embedders import Embedder, resolve_embedder
 from tests.benchmarks.table_embedder import TABLE, TableEmbedder
-from workers.telemetry import configure_logging
 from workers.options import WorkerOptions
+from workers.telemetry import configure_logging
 from workers.worker import running_workers
 
 MAX_DOCUMENT_BYTES = 50_000_000
