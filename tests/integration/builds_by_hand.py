@@ -14,9 +14,8 @@ def start_build(store: Store, corpus: Corpus, *, slab: int = 0) -> int:
     with store.connection() as connection, connection.transaction():
         if slab:
             connection.execute(of_schema(store, _PARTITION), {"slab": slab})
-            connection.execute(
-                f"CREATE TABLE headwater.chunk_s{slab} PARTITION OF headwater.chunk FOR VALUES IN ({slab})"
-            )
+            partition = f"CREATE TABLE headwater.chunk_s{slab} PARTITION OF headwater.chunk FOR VALUES IN ({slab})"
+            connection.execute(partition.encode())
         row = connection.execute(of_schema(store, _BUILD), {"scope_id": corpus.build.scope_id, "slab": slab}).fetchone()
         assert row is not None
         for statement in (_REVISIONS, _CHUNKS, _SPANS):

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -78,7 +78,13 @@ class DeletionScript:
     @contextlib.asynccontextmanager
     async def served(self, client: Client) -> AsyncIterator[None]:
         """Workers for every queue, playing this script."""
-        own = [self.begin_request, self.end_request, self.propagate_deletion, self.remove_rag, self.note_layer]
+        own: list[Callable[..., Any]] = [
+            self.begin_request,
+            self.end_request,
+            self.propagate_deletion,
+            self.remove_rag,
+            self.note_layer,
+        ]
         async with (
             Worker(client, task_queue=queues.CONTROL, workflows=[PropagateDeletion]),
             Worker(client, task_queue=queues.DB, activities=own),

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -81,7 +81,12 @@ class MoveScript:
     @contextlib.asynccontextmanager
     async def served(self, client: Client) -> AsyncIterator[None]:
         """Workers for every queue, playing this script."""
-        own = [self.begin_request, self.end_request, self.move_page, self.note_failed_move]
+        own: list[Callable[..., Any]] = [
+            self.begin_request,
+            self.end_request,
+            self.move_page,
+            self.note_failed_move,
+        ]
         async with (
             Worker(client, task_queue=queues.CONTROL, workflows=[RepointSource, RenameSources]),
             Worker(client, task_queue=queues.DB, activities=own),
