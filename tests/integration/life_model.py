@@ -104,11 +104,11 @@ class Model:
     def is_rolled_back(self) -> bool:
         return not self.is_pinned and self.pointer < self.build_head
 
-    def publish(self, lines: Sequence[Pushed], head: int) -> dict[str, bool]:
-        """Whether each line is published, from ``head`` on."""
+    def publish(self, lines: Sequence[Pushed], head: int, walks: Mapping[str, Collection[str]]) -> dict[str, bool]:
+        """Whether each line is published, from ``head`` on. ``walks`` are what rests on each, as the store found it."""
         base = self._at_pointer() if self.is_rolled_back else self._at_head()
         accepted = [line for line in lines if self._is_publishable(line, base)]
-        hidden = self._inherited(accepted)
+        hidden = self._inherited(accepted, walks)
         if accepted:
             gen = head + 1
             if self.is_rolled_back:
@@ -139,17 +139,19 @@ class Model:
         seen = base.get(content)
         return seen is None or seen.is_dead or seen.seq < text.seq
 
-    def _inherited(self, lines: Sequence[Pushed]) -> list[tuple[set[str], str]]:
+    def _inherited(
+        self, lines: Sequence[Pushed], walks: Mapping[str, Collection[str]]
+    ) -> list[tuple[Collection[str], str]]:
         """What is hidden with a text of the page that rests on something hidden, unless that comes back in the same page."""
         cleared = {each.source_id for each in lines if self._is_forgotten(each.source_id)}
         hidden: dict[str, str] = {}
-        inherited: list[tuple[set[str], str]] = []
+        inherited: list[tuple[Collection[str], str]] = []
         waiting = list(lines)
         while found := [(line, reason) for line in waiting if (reason := self._reason(line, hidden, cleared))]:
             waiting = [line for line in waiting if all(line is not other for other, _ in found)]
             for line, reason in found:
                 cleared.discard(line.source_id)
-                ids = self.closure(line.source_id)
+                ids = walks[line.source_id]
                 inherited.append((ids, reason))
                 hidden = dict.fromkeys(ids, reason) | hidden
         return inherited
@@ -207,14 +209,22 @@ class Model:
     def expire(self, source_id: str) -> None:
         self.expiring[source_id] = set()
 
-    def closure(self, root: str) -> set[str]:
-        """The root and every id of which a published text rests on it, over as many steps as it takes."""
+    def closure(self, root: str, *, is_shown: bool = False) -> set[str]:
+        """The root and every id of which a published text rests on it, over as many steps as it takes.
+
+        Versions that were collected are walked no more, and when that is, is the store's to say: what it finds lies between
+        this for the texts that are shown now and this for all that ever were.
+        """
+        gone = {
+            self.ids[each] for each, own in self.tombstones.items() if own.reason != "corrected" and each in self.ids
+        }
+        shown = [text for text in self._at_pointer().values() if not text.is_dead and text.content not in gone]
         found = {root}
         while True:
             more = {
                 source_id
                 for source_id, content in self.ids.items()
-                for text in content.texts
+                for text in (content.texts if not is_shown else [each for each in shown if each.content is content])
                 if text.is_published and not found.isdisjoint(map(source_of, text.parents))
             }
             if more <= found:
