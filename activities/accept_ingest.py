@@ -10,10 +10,11 @@ from activities.contracts.ingest import AcceptedIngest, AcceptIngest, EndIngest
 from activities.embedder_source import EmbedderSource
 from activities.heartbeat import heartbeating
 from activities.new_space import new_space
-from activities.store import Store, ingest
-from activities.store.item_outcome import ItemOutcome, page_outcomes
-from activities.store.judge import Outcome
-from activities.store.publish import PageConflict
+from activities.store import Store
+from activities.store.pages import ingest
+from activities.store.pages.item_outcome import ItemOutcome, page_outcomes
+from activities.store.pages.judge import Outcome
+from activities.store.pages.publish import PageConflict
 from activities.store.scopes import LiveBuild, ensure_scope, live_build
 from headwater.contracts import Conflict, IngestOutcome, IngestSourcesResult
 from headwater.models import Scope

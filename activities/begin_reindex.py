@@ -10,7 +10,8 @@ from activities.contracts.reindex import BeginReindex, BegunReindex
 from activities.embedder_source import EmbedderSource
 from activities.heartbeat import heartbeating
 from activities.new_space import new_space
-from activities.store import Store, builds, slabs
+from activities.store import Store
+from activities.store.builds import builds, slabs
 from activities.store.requests import InvalidInput
 from activities.store.scopes import SpaceSpec
 from headwater.chunking.profile import ChunkingProfile

@@ -9,9 +9,11 @@ from temporalio import activity
 from activities.containment import check_running, contained
 from activities.contracts.garbage import CollectedPage, CollectPage, ListedScopes, ListScopes
 from activities.heartbeat import heartbeating
-from activities.store import Store, builds, garbage
-from activities.store.freeing import Freed
-from activities.store.garbage import Keep
+from activities.store import Store
+from activities.store.builds import builds
+from activities.store.garbage import garbage
+from activities.store.garbage.freeing import Freed
+from activities.store.garbage.garbage import Keep
 from headwater.contracts import CollectGarbageResult
 
 # Long enough that a history holds few pages, short enough that a worker that stops is not waited for.

@@ -14,7 +14,7 @@ from temporalio import activity
 from temporalio.exceptions import ApplicationError, ApplicationErrorCategory, CancelledError
 
 from activities.store import DuplicateRow
-from activities.store.publish import PublishingHeld
+from activities.store.pages.publish import PublishingHeld
 from headwater.errors import HeadwaterError, TransientError
 
 log = structlog.get_logger()

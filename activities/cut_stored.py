@@ -3,7 +3,7 @@
 from typing import Any
 
 from activities.read_document import hash_input
-from activities.store.green import NotCut, StagedCut, StoredText
+from activities.store.builds.green import NotCut, StagedCut, StoredText
 from headwater.chunking.headings import Heading
 from headwater.chunking.profile import ChunkingProfile, TokenEnds
 from headwater.errors import LimitError

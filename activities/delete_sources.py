@@ -4,7 +4,8 @@ from temporalio import activity
 
 from activities.containment import contained
 from activities.contracts.deletion import DeleteOnce
-from activities.store import Store, deletion
+from activities.store import Store
+from activities.store.sources import deletion
 from headwater.contracts import DeleteSourcesResult
 
 

@@ -20,10 +20,11 @@ from activities.contracts import BatchRef, EmbeddedBatch
 from activities.embed_inputs import ATTEMPTS, Vector, embed_inputs
 from activities.embedder_source import EmbedderSource
 from activities.heartbeat import heartbeating
-from activities.store import DuplicateRow, Store, embedding, lease, staging
-from activities.store.embedding import Missing, ReadyChunk
+from activities.store import DuplicateRow, Store
+from activities.store.pages import embedding, lease, staging
+from activities.store.pages.embedding import Missing, ReadyChunk
+from activities.store.pages.staging import Page
 from activities.store.scopes import build_of
-from activities.store.staging import Page
 from activities.turnstile import Turnstile
 from headwater.embedders import Embedder
 from headwater.errors import TransientError

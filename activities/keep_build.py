@@ -18,7 +18,8 @@ from activities.contracts.reindex import (
     RetiredBuild,
 )
 from activities.heartbeat import heartbeating
-from activities.store import Store, StoreUnavailable, builds, green, slabs
+from activities.store import Store, StoreUnavailable
+from activities.store.builds import builds, green, slabs
 from activities.store.scopes import build_of
 
 

@@ -4,8 +4,9 @@ from temporalio import activity
 
 from activities.containment import contained
 from activities.contracts import AdvancedCheckpoint, BeginPass, BegunPass, EndedPass, EndPass, PageRef, Pass
-from activities.store import Store, lease
+from activities.store import Store
 from activities.store.connectors import find_connector
+from activities.store.pages import lease
 from headwater.contracts import SyncFailure
 from headwater.errors import ValidationError
 

@@ -15,9 +15,10 @@ from activities.containment import check_running, contained
 from activities.contracts import ListedPage, ListPage
 from activities.heartbeat import heartbeating
 from activities.plan import Plan, is_failed, plan
-from activities.store import Store, listing
+from activities.store import Store
 from activities.store.connectors import ConnectorRow, connector_by_id
-from activities.store.listing import Draft, Item, Known, NewPage, Position
+from activities.store.pages import listing
+from activities.store.pages.listing import Draft, Item, Known, NewPage, Position
 from activities.store.scopes import live_build_of
 from headwater.connectors import Change, ChangeKind, Connector
 

@@ -7,11 +7,12 @@ from typing import Protocol
 from activities.connectors import make_connector
 from activities.parsers import CURRENT
 from activities.read_document import Reading, equal_to, read_document
-from activities.store import Store, ingest, lease, listing, staging
+from activities.store import Store
 from activities.store.connectors import connector_by_id
-from activities.store.ingest import Described
-from activities.store.listing import Known
-from activities.store.staging import NotedItem, OpenItem, Page, StagedDocument, Started
+from activities.store.pages import ingest, lease, listing, staging
+from activities.store.pages.ingest import Described
+from activities.store.pages.listing import Known
+from activities.store.pages.staging import NotedItem, OpenItem, Page, StagedDocument, Started
 from headwater.connectors import Change, DocumentRefused, DocumentTooLarge, FetchedDocument
 from headwater.sensitivity import SENSITIVITIES
 from headwater.states import HEALTHY

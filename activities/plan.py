@@ -7,7 +7,7 @@ in the wrong space after the embedder changed. One that must not be served is le
 
 from enum import StrEnum
 
-from activities.store.listing import Known
+from activities.store.pages.listing import Known
 from headwater.connectors import Change
 from headwater.states import FAILED, HEALTHY
 

@@ -19,9 +19,10 @@ from activities.embedder_source import EmbedderSource
 from activities.heartbeat import heartbeating
 from activities.origins import Origin, origin_of
 from activities.read_document import FETCHER, Parser, Reading
-from activities.store import Store, StoreUnavailable, staging
+from activities.store import Store, StoreUnavailable
+from activities.store.pages import staging
+from activities.store.pages.staging import NotedItem, OpenItem, Page, StagedDocument, Started
 from activities.store.scopes import build_of
-from activities.store.staging import NotedItem, OpenItem, Page, StagedDocument, Started
 from headwater.chunking.profile import ChunkingProfile
 from headwater.connectors import SourceUnavailable
 from headwater.embedders import TokenCounter

@@ -7,7 +7,8 @@ from temporalio import activity
 from activities.containment import check_running, contained
 from activities.contracts import Done
 from activities.contracts.deletion import Handler, NoteLayer, Propagate, Propagated, RemovedLayer, RemoveRag
-from activities.store import Store, removal, tombstones
+from activities.store import Store
+from activities.store.sources import removal, tombstones
 
 
 class DeletionPropagator:

@@ -4,7 +4,8 @@ from temporalio import activity
 
 from activities.containment import contained
 from activities.contracts import PageRef, PublishedPage
-from activities.store import Store, publish
+from activities.store import Store
+from activities.store.pages import publish
 
 
 class PagePublisher:

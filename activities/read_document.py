@@ -12,8 +12,8 @@ from pathlib import PurePosixPath
 from typing import Any, Final, Protocol
 
 from activities.parsers import CURRENT, ParsedDocument, ParseFailure, detect, parser_version
-from activities.store.listing import Known
-from activities.store.staging import NotedItem, OpenItem, StagedDocument
+from activities.store.pages.listing import Known
+from activities.store.pages.staging import NotedItem, OpenItem, StagedDocument
 from headwater.chunking.profile import ChunkingProfile, TokenEnds
 from headwater.connectors import (
     Change,

@@ -8,7 +8,8 @@ from activities.containment import contained
 from activities.contracts import Done
 from activities.contracts.deletion import Handler
 from activities.contracts.repoint import MovedPage, MovePage, NoteFailedMove
-from activities.store import Store, repoint
+from activities.store import Store
+from activities.store.sources import repoint
 
 
 class SourceMover:

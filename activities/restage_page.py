@@ -11,9 +11,10 @@ from activities.contracts import PageRef, PreparedPage
 from activities.cut_stored import cut_stored
 from activities.embedder_source import EmbedderSource
 from activities.heartbeat import heartbeating
-from activities.store import Store, restage, staging
-from activities.store.green import NotCut, StagedCut
-from activities.store.restage import StalePage
+from activities.store import Store
+from activities.store.builds.green import NotCut, StagedCut
+from activities.store.pages import restage, staging
+from activities.store.pages.restage import StalePage
 from activities.store.scopes import build_of
 from headwater.chunking.profile import ChunkingProfile
 from headwater.embedders import TokenCounter

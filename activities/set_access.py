@@ -4,7 +4,8 @@ from temporalio import activity
 
 from activities.containment import contained
 from activities.contracts.access import SetAccess
-from activities.store import Store, access
+from activities.store import Store
+from activities.store.sources import access
 from headwater.contracts import SetSourceAccessResult
 
 

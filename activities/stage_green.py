@@ -12,8 +12,10 @@ from activities.contracts.reindex import GreenPageRef, StagedGreen
 from activities.cut_stored import cut_stored
 from activities.embedder_source import EmbedderSource
 from activities.heartbeat import heartbeating
-from activities.store import Store, green, staging
-from activities.store.green import GreenPage
+from activities.store import Store
+from activities.store.builds import green
+from activities.store.builds.green import GreenPage
+from activities.store.pages import staging
 from activities.store.scopes import build_of
 from headwater.chunking.profile import ChunkingProfile
 from headwater.embedders import TokenCounter

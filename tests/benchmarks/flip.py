@@ -9,7 +9,8 @@ from typing import Final
 
 import psycopg
 
-from activities.store import Store, builds, green, slabs
+from activities.store import Store
+from activities.store.builds import builds, green, slabs
 from activities.store.generations import set_generation
 from activities.store.migrate import migrate
 from activities.store.scopes import SpaceSpec, ensure_scope

@@ -11,8 +11,8 @@ from typing import Final
 import psycopg
 
 from activities.store import Store
-from activities.store.freeing import Freed
-from activities.store.garbage import Keep, collect, collect_little
+from activities.store.garbage.freeing import Freed
+from activities.store.garbage.garbage import Keep, collect, collect_little
 from activities.store.migrate import migrate
 from activities.store.scopes import SpaceSpec, ensure_scope
 from headwater.models import Scope

@@ -8,8 +8,8 @@ from typing import Final, LiteralString
 
 from activities.store import Store
 from activities.store.migrate import migrate
-from activities.store.removal import remove_rag
-from activities.store.tombstones import IDS_MAX, propagate
+from activities.store.sources.removal import remove_rag
+from activities.store.sources.tombstones import IDS_MAX, propagate
 from tests.benchmarks.measuring import Figure, Reading
 from tests.benchmarks.options import Options
 from tests.benchmarks.site import SCHEMA, running_servers

@@ -14,7 +14,7 @@ import numpy as np
 
 from activities.store import Store
 from activities.store.migrate import migrate
-from activities.store.publish import publish_page
+from activities.store.pages.publish import publish_page
 from tests.benchmarks.bare_publish import BarePublisher
 from tests.benchmarks.measuring import Figure, Reading, cpu_s
 from tests.benchmarks.options import Options

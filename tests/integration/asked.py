@@ -5,8 +5,8 @@ from typing import Any
 from uuid import uuid4
 
 from activities.store import Store
-from activities.store.access import allowed, set_access
 from activities.store.requests import Owner, claim_request
+from activities.store.sources.access import allowed, set_access
 from headwater.contracts import AccessOutcome, SourceGrants
 from headwater.models import Authorization
 from tests.integration.staging_factory import Corpus

@@ -1,7 +1,7 @@
 """Sources that rest on each other, hidden as a host would ask for it, and what the library gives out afterwards."""
 
 from activities.store import Store
-from activities.store.tombstones import Propagation, propagate
+from activities.store.sources.tombstones import Propagation, propagate
 from headwater.contracts.deletion import Reason
 from headwater.embedders.hashing import HashEmbedder
 from headwater.models import Authorization

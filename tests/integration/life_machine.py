@@ -10,15 +10,15 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from activities.store import Store
-from activities.store.access import set_access
-from activities.store.deletion import delete_once
-from activities.store.garbage import Keep, collect
+from activities.store.garbage.garbage import Keep, collect
 from activities.store.generations import listing, pin, set_generation
-from activities.store.pair import MoveRefused
-from activities.store.publish import publish_page
-from activities.store.removal import remove_rag
+from activities.store.pages.publish import publish_page
 from activities.store.scopes import live_build
-from activities.store.tombstones import closure, propagate, propagated
+from activities.store.sources.access import set_access
+from activities.store.sources.deletion import delete_once
+from activities.store.sources.pair import MoveRefused
+from activities.store.sources.removal import remove_rag
+from activities.store.sources.tombstones import closure, propagate, propagated
 from headwater.contracts import ExpiringGrant, Grants, SourceGrants
 from headwater.retriever import Retriever
 from tests.integration.asked import new_request, who

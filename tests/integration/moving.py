@@ -5,7 +5,7 @@ from typing import Any, Final, LiteralString
 
 from activities.contracts.repoint import MovedPage
 from activities.store import Store
-from activities.store.repoint import Move, move_page
+from activities.store.sources.repoint import Move, move_page
 from headwater.contracts import Grants
 from headwater.models import Authorization
 from tests.integration.asked import new_request, who

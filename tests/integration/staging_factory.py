@@ -15,9 +15,9 @@ from activities.contracts import PublishedPage
 from activities.store import Store
 from activities.store.connectors import ConnectorRow, ensure_connector
 from activities.store.generations import set_generation
-from activities.store.item_outcome import ItemOutcome, page_outcomes
-from activities.store.lease import begin_pass
-from activities.store.publish import publish_page
+from activities.store.pages.item_outcome import ItemOutcome, page_outcomes
+from activities.store.pages.lease import begin_pass
+from activities.store.pages.publish import publish_page
 from activities.store.scopes import LiveBuild, SpaceSpec, ensure_scope
 from headwater.connectors import GrantSet
 from headwater.contracts import Grants

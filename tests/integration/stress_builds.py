@@ -4,8 +4,9 @@ import time
 from collections import Counter
 from typing import LiteralString
 
-from activities.store import Store, builds, green
-from activities.store.builds import BuildConflict
+from activities.store import Store
+from activities.store.builds import builds, green
+from activities.store.builds.builds import BuildConflict
 from headwater.errors import HeadwaterError
 from tests.integration.seen import of_schema
 from tests.integration.stress_shift import Shift

@@ -13,8 +13,8 @@ import numpy as np
 from activities.contracts import PublishedPage
 from activities.store import Store
 from activities.store.generations import pin
+from activities.store.pages.publish import PublishingHeld, publish_page
 from activities.store.pointer import delete_sources
-from activities.store.publish import PublishingHeld, publish_page
 from activities.store.scopes import live_build
 from activities.store.sql import queries
 from headwater.connectors import GrantSet

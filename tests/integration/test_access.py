@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from activities.store import Store
-from activities.store.access import authorize, ends_of, set_access
+from activities.store.sources.access import authorize, ends_of, set_access
 from headwater.connectors import GrantSet
 from headwater.contracts import AccessOutcome, Conflict, Grants, SourceGrants
 from headwater.errors import AccessError, ScopeError, ValidationError

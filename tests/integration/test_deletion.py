@@ -3,8 +3,8 @@
 import pytest
 
 from activities.store import Store
-from activities.store.deletion import delete_once
-from activities.store.publish import publish_page
+from activities.store.pages.publish import publish_page
+from activities.store.sources.deletion import delete_once
 from headwater.contracts import DeleteSourcesResult
 from headwater.errors import ValidationError
 from headwater.models import Scope

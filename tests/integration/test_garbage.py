@@ -7,10 +7,18 @@ import psycopg
 import pytest
 
 from activities.store import Store
-from activities.store.freeing import Freed
-from activities.store.garbage import STEPS, Keep, Progress, collect, collect_little, oldest_generation, scopes_after
+from activities.store.garbage.freeing import Freed
+from activities.store.garbage.garbage import (
+    STEPS,
+    Keep,
+    Progress,
+    collect,
+    collect_little,
+    oldest_generation,
+    scopes_after,
+)
 from activities.store.generations import listing, pin, set_generation
-from activities.store.publish import publish_page
+from activities.store.pages.publish import publish_page
 from activities.store.requests import InvalidInput
 from headwater.models import Scope
 from tests.integration.builds_by_hand import flip, start_build

@@ -15,8 +15,8 @@ from uuid import uuid4
 import pytest
 
 from activities.store import Store
-from activities.store.freeing import Freed
-from activities.store.garbage import Keep, collect
+from activities.store.garbage.freeing import Freed
+from activities.store.garbage.garbage import Keep, collect
 from headwater.errors import HeadwaterError
 from headwater.models import Scope
 from tests.integration.seen import overlaps, seen, table

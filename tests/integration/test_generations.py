@@ -4,7 +4,7 @@ import pytest
 
 from activities.store import Store
 from activities.store.generations import listing, pin, set_generation
-from activities.store.publish import publish_page
+from activities.store.pages.publish import publish_page
 from activities.store.requests import InvalidInput
 from headwater.connectors import GrantSet
 from headwater.contracts import SetGenerationResult

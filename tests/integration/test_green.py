@@ -6,12 +6,13 @@ from dataclasses import replace
 import psycopg
 import pytest
 
-from activities.store import Store, builds, green, slabs
-from activities.store.builds import Begun, BuildConflict, Flipped
+from activities.store import Store
+from activities.store.builds import builds, green, slabs
+from activities.store.builds.builds import Begun, BuildConflict, Flipped
+from activities.store.builds.green import Carried
 from activities.store.generations import set_generation
-from activities.store.green import Carried
+from activities.store.pages.publish import PageConflict, PublishingHeld, publish_page
 from activities.store.pointer import delete_sources
-from activities.store.publish import PageConflict, PublishingHeld, publish_page
 from activities.store.requests import InvalidInput
 from activities.store.scopes import SpaceSpec
 from headwater.models import Scope

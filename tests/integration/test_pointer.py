@@ -3,8 +3,8 @@
 import pytest
 
 from activities.store import Store
+from activities.store.pages.publish import publish_page
 from activities.store.pointer import delete_sources
-from activities.store.publish import publish_page
 from headwater.connectors import GrantSet
 from headwater.errors import ValidationError
 from tests.integration.builds_by_hand import start_build

@@ -5,9 +5,9 @@ import pytest
 from activities.contracts import PublishedPage
 from activities.store import Store
 from activities.store.connectors import ensure_connector
-from activities.store.lease import StaleFence, begin_pass
+from activities.store.pages.lease import StaleFence, begin_pass
+from activities.store.pages.publish import PageConflict, PublishingHeld, publish_page
 from activities.store.pointer import delete_sources
-from activities.store.publish import PageConflict, PublishingHeld, publish_page
 from headwater.connectors import GrantSet
 from tests.integration.builds_by_hand import flip, start_build
 from tests.integration.seen import outcomes, seen, source_row, statuses, table

@@ -10,7 +10,7 @@ import pytest
 
 from activities.contracts import PublishedPage
 from activities.store import Store, StoreUnavailable
-from activities.store.publish import publish_page
+from activities.store.pages.publish import publish_page
 from activities.store.sql import queries
 from headwater.connectors import GrantSet
 from headwater.contracts import SyncFailure

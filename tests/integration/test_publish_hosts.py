@@ -6,9 +6,9 @@ import pytest
 
 from activities.contracts import PublishedPage
 from activities.store import Store
-from activities.store.item_outcome import ItemOutcome, page_outcomes
+from activities.store.pages.item_outcome import ItemOutcome, page_outcomes
+from activities.store.pages.publish import publish_page
 from activities.store.pointer import delete_sources
-from activities.store.publish import publish_page
 from headwater.contracts import Grants
 from tests.integration.asked import grant
 from tests.integration.moving import hosts, move

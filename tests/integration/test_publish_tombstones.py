@@ -2,11 +2,13 @@
 
 import pytest
 
-from activities.store import Store, listing, tombstones
-from activities.store.item_outcome import page_outcomes
-from activities.store.publish import publish_page
+from activities.store import Store
+from activities.store.pages import listing
+from activities.store.pages.item_outcome import page_outcomes
+from activities.store.pages.publish import publish_page
+from activities.store.sources import tombstones
+from activities.store.sources.tombstones import closure, drop_grants, write_tombstones
 from activities.store.sql import queries
-from activities.store.tombstones import closure, drop_grants, write_tombstones
 from headwater.connectors import GrantSet
 from headwater.contracts import Grants
 from headwater.contracts.deletion import Reason

@@ -3,9 +3,9 @@
 import pytest
 
 from activities.store import Store
-from activities.store import removal as removal_module
-from activities.store.publish import publish_page
-from activities.store.removal import finish_layer, finished_layers, remove_rag
+from activities.store.pages.publish import publish_page
+from activities.store.sources import removal as removal_module
+from activities.store.sources.removal import finish_layer, finished_layers, remove_rag
 from headwater.contracts.deletion import Reason
 from tests.integration.asked import new_request
 from tests.integration.derivations import add_derived, star

@@ -7,8 +7,8 @@ import pytest
 
 from activities.contracts.repoint import MovedPage
 from activities.store import Store
-from activities.store.pair import MoveRefused
 from activities.store.pointer import delete_sources
+from activities.store.sources.pair import MoveRefused
 from headwater.contracts import Grants
 from headwater.contracts.access import ExpiringGrant
 from headwater.errors import AccessError, LimitError, ScopeError, ValidationError

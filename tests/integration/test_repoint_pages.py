@@ -4,8 +4,8 @@ import pytest
 
 from activities.contracts.repoint import MovedPage
 from activities.store import Store
-from activities.store.pair import MoveRefused
-from activities.store.tombstones import closure, propagate
+from activities.store.sources.pair import MoveRefused
+from activities.store.sources.tombstones import closure, propagate
 from headwater.errors import AccessError
 from tests.integration.asked import grant, new_request, who
 from tests.integration.moving import (

@@ -10,8 +10,8 @@ import psycopg
 import pytest
 
 from activities.store import Store
+from activities.store.pages.publish import publish_page
 from activities.store.pointer import delete_sources
-from activities.store.publish import publish_page
 from headwater.contracts import Grants
 from headwater.errors import AccessError
 from headwater.retriever import Retriever

@@ -2,7 +2,8 @@
 
 import pytest
 
-from activities.store import Store, StoreUnavailable, slabs
+from activities.store import Store, StoreUnavailable
+from activities.store.builds import slabs
 from tests.integration.staging_factory import Corpus, Document, publish
 from tests.integration.test_green import begin, fill
 

@@ -6,7 +6,7 @@ from datetime import datetime
 import pytest
 
 from activities.store import Store
-from activities.store.lease import end_pass
+from activities.store.pages.lease import end_pass
 from activities.store.pointer import delete_sources
 from activities.store.status import corpora, source, sources, sources_ending
 from headwater.connectors import GrantSet

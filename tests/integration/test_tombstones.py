@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from activities.store import Store
-from activities.store.tombstones import IDS_MAX, closure, propagate
+from activities.store.sources.tombstones import IDS_MAX, closure, propagate
 from headwater.contracts.deletion import Reason
 from headwater.errors import AccessError, LimitError, ScopeError, ValidationError
 from headwater.models import Scope

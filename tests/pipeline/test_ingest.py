@@ -10,7 +10,8 @@ from psycopg.conninfo import make_conninfo
 
 from activities.parsers.pool import ParserPool
 from activities.prepare_page import ATTEMPTS
-from activities.store import Store, ingest, staging
+from activities.store import Store
+from activities.store.pages import ingest, staging
 from activities.store.pointer import delete_sources
 from headwater.models import Authorization, Scope
 from headwater.retriever import Retriever

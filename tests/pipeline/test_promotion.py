@@ -4,8 +4,9 @@ from typing import Final
 
 from temporalio.client import Client
 
-from activities.store import Store, slabs
-from activities.store.builds import outgrown
+from activities.store import Store
+from activities.store.builds import slabs
+from activities.store.builds.builds import outgrown
 from tests.pipeline.editions import CHUNKING, DOCUMENTS, PARTS, parts_of, write_edition
 from tests.pipeline.harness import SCOPE, SPEC, Shelf, running_pipeline
 from tests.pipeline.reindexing import answers, builds, count, reindex

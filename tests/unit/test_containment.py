@@ -11,7 +11,7 @@ from temporalio.testing import ActivityEnvironment
 
 from activities.containment import SENTENCE_MAX, UNEXPECTED_ATTEMPTS, HandedOver, contained
 from activities.store import StoreUnavailable
-from activities.store.publish import PublishingHeld
+from activities.store.pages.publish import PublishingHeld
 from headwater.connectors import SourceUnavailable
 from headwater.errors import TransientError
 from workflows.policies import PERMANENT

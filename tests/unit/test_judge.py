@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from activities.store.judge import Candidate, Outcome, ask, judge
+from activities.store.pages.judge import Candidate, Outcome, ask, judge
 from headwater.states import FAILED
 
 US, OTHER = 7, 8

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from activities.plan import Plan, plan
-from activities.store.listing import Known
+from activities.store.pages.listing import Known
 from headwater.connectors import Change, ChangeKind
 
 PARSERS = frozenset({"markdown/2", "unsupported/1"})

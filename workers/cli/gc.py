@@ -73,7 +73,7 @@ def report(output: Output, scopes: Sequence[Scope], results: Sequence[CollectGar
 
 
 def _all(store: "Store", tenants: Sequence[str]) -> list[Scope]:
-    from activities.store import garbage
+    from activities.store.garbage import garbage
 
     scopes: list[Scope] = []
     while page := garbage.scopes_after(store, scopes[-1] if scopes else None, tenants=tenants, limit=SCOPES_A_PAGE):

@@ -129,7 +129,7 @@ async def _sync(
 
 def collect_little(store: "Store", scope: Scope, settings: Settings) -> None:
     """Nobody stays who would collect garbage on a schedule, so that each sync ends with some of it."""
-    from activities.store import garbage
+    from activities.store.garbage import garbage
 
     keep = garbage.Keep(generations=settings.keep_generations, seconds=settings.keep_days * 86_400)
     # The documents are in: that some garbage stays until the next sync is no failure of this one.

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
+from activities.store.builds.green import NotCut, StagedCut, StoredText, cut_parameters
 from activities.store.database import Store
-from activities.store.green import NotCut, StagedCut, StoredText, cut_parameters
 from activities.store.sql import queries
 
 

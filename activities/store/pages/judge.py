@@ -6,7 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final
 
-from activities.store.access import Change, GrantedSet, Grantee, HeldGrants, compare, granted_set
+from activities.store.sources.access import Change, GrantedSet, Grantee, HeldGrants, compare, granted_set
 from headwater.contracts import Grants
 from headwater.contracts.deletion import Reason
 from headwater.states import FAILED

@@ -8,8 +8,8 @@ from psycopg import Connection
 from psycopg.types.json import Jsonb
 
 from activities.store.database import Store
+from activities.store.sources.tombstones import propagated
 from activities.store.sql import queries
-from activities.store.tombstones import propagated
 from headwater.models import Scope
 
 STEP: Final = "removal"

@@ -5,7 +5,7 @@ from typing import Final
 
 import psycopg
 
-from activities.store.freeing import PAGE, Freed, delete_revisions, delete_versions, locked
+from activities.store.garbage.freeing import PAGE, Freed, delete_revisions, delete_versions, locked
 from activities.store.sql import queries
 
 # Detaching waits for every reader that began before it, and those that come meanwhile wait for it. Later is soon enough.

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from activities.store.access import TOO_WIDE
 from activities.store.database import Store
-from activities.store.judge import Asked, Candidate, Outcome
+from activities.store.pages.judge import Asked, Candidate, Outcome
+from activities.store.sources.access import TOO_WIDE
 from activities.store.sql import queries
 from headwater.states import HEALTHY, SourceState
 

@@ -8,7 +8,7 @@ from psycopg import Connection
 from psycopg.rows import class_row
 
 from activities.store import Store
-from activities.store.lease import hold, stale_fence
+from activities.store.pages.lease import hold, stale_fence
 from activities.store.sql import queries
 from headwater.connectors import Unlisted
 

@@ -11,11 +11,11 @@ import psycopg
 from psycopg.rows import class_row
 
 from activities.store.database import Store
-from activities.store.listing import Known
+from activities.store.pages.listing import Known
+from activities.store.pages.staging import Page, Started
 from activities.store.requests import InvalidInput, audit
 from activities.store.scopes import LiveBuild
 from activities.store.sql import queries
-from activities.store.staging import Page, Started
 from headwater.contracts import IngestSource
 from headwater.sensitivity import sensitivity_level
 

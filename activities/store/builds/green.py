@@ -12,9 +12,9 @@ import psycopg
 from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
-from activities.store.builds import BuildConflict, check_building, hold_publishing
+from activities.store.builds.builds import BuildConflict, check_building, hold_publishing
 from activities.store.database import Store
-from activities.store.publish import PageConflict
+from activities.store.pages.publish import PageConflict
 from activities.store.sql import queries
 
 PAGE_SIZE: Final = 100

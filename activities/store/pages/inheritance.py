@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from activities.store.judge import Candidate
+from activities.store.pages.judge import Candidate
 from headwater.contracts.deletion import Reason
 from headwater.errors import LimitError
 

@@ -15,8 +15,8 @@ from psycopg import Connection
 from psycopg.types.json import Jsonb
 
 from activities.store import Store, StoreUnavailable
+from activities.store.pages.staging import Page
 from activities.store.sql import queries
-from activities.store.staging import Page
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
 from activities.store import Store
-from activities.store.lease import stale_fence
+from activities.store.pages.lease import stale_fence
 from activities.store.sql import queries
 from headwater.sensitivity import INTERNAL
 

@@ -11,15 +11,15 @@ import psycopg
 from psycopg.rows import class_row
 
 from activities.contracts import PublishedPage
-from activities.store.access import Grantee, ensure_grantees, grantee_numbers
 from activities.store.database import Store
-from activities.store.inheritance import Inherited, inherit
-from activities.store.judge import Candidate, Outcome, ask, judge
-from activities.store.lease import stale_fence
+from activities.store.pages.inheritance import Inherited, inherit
+from activities.store.pages.judge import Candidate, Outcome, ask, judge
+from activities.store.pages.lease import stale_fence
+from activities.store.pages.publication import Judged, Publication
 from activities.store.pointer import Pointer
-from activities.store.publication import Judged, Publication
+from activities.store.sources.access import Grantee, ensure_grantees, grantee_numbers
+from activities.store.sources.tombstones import closure
 from activities.store.sql import queries
-from activities.store.tombstones import closure
 from headwater.contracts import Grants
 from headwater.errors import PermanentError, TransientError
 

@@ -13,8 +13,8 @@ from typing import Any, Final
 import psycopg
 
 from activities.store.database import Store
-from activities.store.dropping import drop_builds
-from activities.store.freeing import PAGE, Freed, delete_revisions, delete_versions, locked
+from activities.store.garbage.dropping import drop_builds
+from activities.store.garbage.freeing import PAGE, Freed, delete_revisions, delete_versions, locked
 from activities.store.requests import InvalidInput, audit
 from activities.store.sql import queries
 from headwater.models import Scope

@@ -8,12 +8,12 @@ import psycopg
 from psycopg.types.json import Jsonb
 
 from activities.contracts import PublishedPage
-from activities.store.access import TOO_WIDE, GrantedSet, NewGrants, write_grants
-from activities.store.inheritance import Inherited
-from activities.store.item_outcome import describe, owned
-from activities.store.judge import Asked, Candidate, Outcome
+from activities.store.pages.inheritance import Inherited
+from activities.store.pages.item_outcome import describe, owned
+from activities.store.pages.judge import Asked, Candidate, Outcome
 from activities.store.pointer import Pointer, end_sources, fork, move_pointer
-from activities.store.tombstones import drop_grants, write_tombstones
+from activities.store.sources.access import TOO_WIDE, GrantedSet, NewGrants, write_grants
+from activities.store.sources.tombstones import drop_grants, write_tombstones
 from headwater.contracts import SyncFailure
 
 MAX_FAILURES: Final = 100

@@ -1,0 +1,1 @@
+"""What nobody can be shown again, and how it is freed."""
