@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import psycopg
 
-from activities.store.database import Store
 from activities.store.sql import queries
 from headwater.errors import ValidationError
 
@@ -27,21 +26,6 @@ class Pointer:
     @property
     def is_rolled_back(self) -> bool:
         return not self.is_pinned and self.live_gen < self.build_head
-
-
-def delete_sources(store: Store, scope_id: int, source_ids: Sequence[str]) -> int:
-    """The generation at which these sources ended, at once and for good. Unknown ids are ignored."""
-    named = queries(store.schema, "pointer")
-    with store.connection() as connection, connection.transaction():
-        pointer = lock_pointer(connection, store.schema, scope_id)
-        found = connection.execute(named["lock_sources"], {"scope_id": scope_id, "source_ids": list(source_ids)})
-        source_pks = [row[0] for row in found]
-        if not source_pks:
-            return pointer.head_gen
-        gen = pointer.head_gen + 1
-        end_sources(connection, store.schema, source_pks, gen)
-        move_pointer(connection, store.schema, pointer, gen, published=0, deleted=len(source_pks))
-        return gen
 
 
 def end_sources(connection: psycopg.Connection, schema: str, source_pks: Sequence[int], gen: int) -> None:

@@ -4,11 +4,14 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import uuid4
 
+from psycopg import sql
+
 from activities.store import Store
 from activities.store.requests import Owner, claim_request
 from activities.store.sources.access import allowed, set_access
+from activities.store.sources.deletion import delete_once
 from headwater.contracts import AccessOutcome, SourceGrants
-from headwater.models import Authorization
+from headwater.models import Authorization, Scope
 from tests.integration.staging_factory import Corpus
 
 
@@ -34,6 +37,20 @@ def grant_all(store: Store, corpus: Corpus, grants: Sequence[SourceGrants]) -> S
     """The outcomes of one request."""
     request_no = new_request(store, corpus)
     return set_access(store, corpus.scope, grants, request_no=request_no, actor="tests").sources
+
+
+def delete_sources(store: Store, scope_id: int, source_ids: Sequence[str]) -> int:
+    """The generation at which a host's request ended them."""
+    query = sql.SQL("SELECT tenant_id, resource_id, corpus_id FROM {} WHERE scope_id = %s")
+    with store.connection() as connection:
+        row = connection.execute(query.format(sql.Identifier(store.schema, "scope")), (scope_id,)).fetchone()
+    assert row is not None
+    scope = Scope(tenant_id=row[0], resource_id=row[1], corpus_id=row[2])
+    owner = Owner("workflow", "run")
+    request = claim_request(
+        store, scope, workflow="DeleteSources", request_id=uuid4().hex, payload_sha256=b"payload", owner=owner
+    )
+    return delete_once(store, scope, source_ids, request_no=request.request_no, actor="tests").generation
 
 
 def who(principal: str, *groups: str, tenant: str = "acme", version: int | None = None) -> Authorization:

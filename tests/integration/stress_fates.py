@@ -11,10 +11,9 @@ from uuid import uuid4
 
 from activities.contracts import PublishedPage
 from activities.store import Store
-from activities.store.pointer import delete_sources
 from headwater.connectors import GrantSet
 from headwater.contracts import Grants
-from tests.integration.asked import grant
+from tests.integration.asked import delete_sources, grant
 from tests.integration.hiding import JANITOR, hide
 from tests.integration.moving import move
 from tests.integration.staging_factory import Corpus, Document, deleted, publish, stage

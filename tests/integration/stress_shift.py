@@ -14,13 +14,12 @@ from activities.contracts import PublishedPage
 from activities.store import Store
 from activities.store.generations import pin
 from activities.store.pages.publish import PublishingHeld, publish_page
-from activities.store.pointer import delete_sources
 from activities.store.scopes import live_build
 from activities.store.sql import queries
 from headwater.connectors import GrantSet
 from headwater.errors import HeadwaterError
 from headwater.retriever import Retriever
-from tests.integration.asked import who
+from tests.integration.asked import delete_sources, who
 from tests.integration.seen import SEEN, hidden, of_schema
 from tests.integration.staging_factory import Corpus, Document, Noted, deleted, granted, publish, roll_back, stage
 from tests.integration.stress_fates import FORBIDDEN, Fates, text_of

@@ -12,10 +12,10 @@ from activities.store.builds.builds import Begun, BuildConflict, Flipped
 from activities.store.builds.green import Carried
 from activities.store.generations import set_generation
 from activities.store.pages.publish import PageConflict, PublishingHeld, publish_page
-from activities.store.pointer import delete_sources
 from activities.store.requests import InvalidInput
 from activities.store.scopes import SpaceSpec
 from headwater.models import Scope
+from tests.integration.asked import delete_sources
 from tests.integration.seen import overlaps, seen, table
 from tests.integration.staging_factory import Corpus, Document, publish, stage
 

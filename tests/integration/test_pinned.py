@@ -6,7 +6,7 @@ from activities.store import Store
 from activities.store.generations import pin
 from activities.store.pages.listing import known_sources
 from activities.store.pages.publish import publish_page
-from activities.store.pointer import delete_sources
+from tests.integration.asked import delete_sources
 from tests.integration.seen import outcomes, overlaps, seen, table
 from tests.integration.staging_factory import Corpus, Document, deleted, publish, roll_back, stage, unchanged
 

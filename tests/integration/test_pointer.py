@@ -4,9 +4,9 @@ import pytest
 
 from activities.store import Store
 from activities.store.pages.publish import publish_page
-from activities.store.pointer import delete_sources
 from headwater.connectors import GrantSet
 from headwater.errors import ValidationError
+from tests.integration.asked import delete_sources
 from tests.integration.builds_by_hand import start_build
 from tests.integration.seen import overlaps, seen, source_row, statuses, table
 from tests.integration.staging_factory import (

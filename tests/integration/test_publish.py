@@ -7,8 +7,8 @@ from activities.store import Store
 from activities.store.connectors import ensure_connector
 from activities.store.pages.lease import StaleFence, begin_pass
 from activities.store.pages.publish import PageConflict, PublishingHeld, publish_page
-from activities.store.pointer import delete_sources
 from headwater.connectors import GrantSet
+from tests.integration.asked import delete_sources
 from tests.integration.builds_by_hand import flip, start_build
 from tests.integration.seen import outcomes, seen, source_row, statuses, table
 from tests.integration.staging_factory import (

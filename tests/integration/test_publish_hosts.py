@@ -8,9 +8,8 @@ from activities.contracts import PublishedPage
 from activities.store import Store
 from activities.store.pages.item_outcome import ItemOutcome, page_outcomes
 from activities.store.pages.publish import publish_page
-from activities.store.pointer import delete_sources
 from headwater.contracts import Grants
-from tests.integration.asked import grant
+from tests.integration.asked import delete_sources, grant
 from tests.integration.moving import hosts, move
 from tests.integration.seen import outcomes, overlaps, seen, source_row, statuses, table
 from tests.integration.staging_factory import (

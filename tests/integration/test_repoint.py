@@ -7,13 +7,12 @@ import pytest
 
 from activities.contracts.repoint import MovedPage
 from activities.store import Store
-from activities.store.pointer import delete_sources
 from activities.store.sources.pair import MoveRefused
 from headwater.contracts import Grants
 from headwater.contracts.access import ExpiringGrant
 from headwater.errors import AccessError, LimitError, ScopeError, ValidationError
 from headwater.models import Scope
-from tests.integration.asked import grant, new_request, who
+from tests.integration.asked import delete_sources, grant, new_request, who
 from tests.integration.moving import ALICE, ALICES, SERVICES, audits, hosts, many_edges, many_rows, move, parents_of
 from tests.integration.seen import of_schema, seen, source_row, table
 from tests.integration.staging_factory import Corpus, Document, make_corpus, publish

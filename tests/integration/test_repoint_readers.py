@@ -11,11 +11,10 @@ import pytest
 
 from activities.store import Store
 from activities.store.pages.publish import publish_page
-from activities.store.pointer import delete_sources
 from headwater.contracts import Grants
 from headwater.errors import AccessError
 from headwater.retriever import Retriever
-from tests.integration.asked import who
+from tests.integration.asked import delete_sources, who
 from tests.integration.moving import ALICES, hosts, many_rows, move, parents_of
 from tests.integration.seen import of_schema, outcomes, seen, source_row
 from tests.integration.staging_factory import Corpus, Document, push, stage

@@ -7,12 +7,12 @@ import pytest
 
 from activities.store import Store
 from activities.store.pages.lease import end_pass
-from activities.store.pointer import delete_sources
 from activities.store.status import corpora, source, sources, sources_ending
 from headwater.connectors import GrantSet
 from headwater.errors import LimitError
 from headwater.models import Scope
 from headwater.states import SourceState
+from tests.integration.asked import delete_sources
 from tests.integration.staging_factory import Corpus, Document, failed, make_corpus, publish, roll_back
 
 

@@ -12,9 +12,9 @@ from activities.parsers.pool import ParserPool
 from activities.prepare_page import ATTEMPTS
 from activities.store import Store
 from activities.store.pages import ingest, staging
-from activities.store.pointer import delete_sources
 from headwater.models import Authorization, Scope
 from headwater.retriever import Retriever
+from tests.integration.asked import delete_sources
 from tests.pipeline.by_hand import refusal
 from tests.pipeline.harness import SCOPE, SPEC, states, visible
 from tests.pipeline.pushing import MAX_BYTES, Pusher

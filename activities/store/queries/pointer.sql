@@ -36,11 +36,6 @@ s AS (
 INSERT INTO {schema}.pointer_log (scope_id, build_id, gen, kind, sources)
 VALUES (%(scope_id)s, %(build_id)s, %(gen)s, %(kind)s, %(sources)s);
 
--- lock_sources --
--- In one order, as publishing does.
-SELECT source_pk FROM {schema}.source WHERE scope_id = %(scope_id)s AND source_id = ANY (%(source_ids)s)
-ORDER BY source_pk FOR NO KEY UPDATE;
-
 -- close_deleted --
 -- In every build. What one that is being built would show from this generation on was never shown: it goes.
 WITH never AS (

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from activities.store import Store
-from activities.store.pointer import delete_sources
 from headwater import Authorization, Retriever
 from headwater.connectors import GrantSet
+from tests.integration.asked import delete_sources
 from tests.integration.builds_by_hand import flip, start_build
 from tests.integration.staging_factory import (
     EVERYONE,
