@@ -243,6 +243,18 @@ def test_a_text_on_which_more_rests_than_can_be_hidden_is_not_published(
     assert seen(store, corpus)["child"] == ["first"]
 
 
+def test_what_rests_on_a_text_that_is_not_published_for_that_is_hidden(
+    store: Store, corpus: Corpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tombstones, "LEVELS_MAX", 0)
+    push(store, corpus, Document("p"), Document("child", ["first"]))
+    push(store, corpus, Document("grandchild", lineage=["child"]))
+    hide(store, corpus, "p")
+    told = push(store, corpus, Document("digest", lineage=["child"]), Document("child", ["derived"], lineage=["p"]))
+    assert [each.outcome for each in told] == ["published", "tombstoned"] and "rests on" in (told[0].reason or "")
+    assert "digest" not in shown(store, corpus)
+
+
 def test_listing_tells_what_must_not_be_served(store: Store, corpus: Corpus) -> None:
     publish(store, corpus, Document("a"), Document("b"), Document("c"))
     hide(store, corpus, "a", "revoked")

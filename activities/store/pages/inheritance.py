@@ -49,6 +49,7 @@ def inherit(
                 ids = closure(each.source_id)
             except LimitError:
                 refused.add(each.source_id)
+                hidden[each.source_id] = reason  # its older text is still shown, but others of the page rest on this one
                 continue
             inherited.append(Inherited(each.source_id, reason, ids))
             for source_id in ids:
