@@ -44,6 +44,7 @@ class RequestKeeper:
             request_id=wanted.request_id,
             payload_sha256=bytes.fromhex(wanted.payload_sha256),
             owner=me,
+            makes_corpus=wanted.makes_corpus,
         )
 
     async def _is_running(self, owner: Owner | None, me: Owner) -> bool:

@@ -22,7 +22,9 @@ class IngestSources:
     @workflow.run
     async def run(self, raw: Any) -> IngestSourcesResult:
         request = parse_input(IngestSourcesInput, raw)
-        return await once(request, IngestSourcesResult, lambda request_no: _ingest(request, request_no))
+        return await once(
+            request, IngestSourcesResult, lambda request_no: _ingest(request, request_no), makes_corpus=True
+        )
 
 
 async def _ingest(request: IngestSourcesInput, request_no: int) -> IngestSourcesResult:

@@ -20,7 +20,13 @@ with workflow.unsafe.imports_passed_through():
 Answer = TypeVar("Answer", bound=BaseModel)
 
 
-async def once(request: RequestInput, answer_type: type[Answer], work: Callable[[int], Awaitable[Answer]]) -> Answer:
+async def once(
+    request: RequestInput,
+    answer_type: type[Answer],
+    work: Callable[[int], Awaitable[Answer]],
+    *,
+    makes_corpus: bool = False,
+) -> Answer:
     """The answer to ``request``: the one it was given before, or what ``work`` returns for the request's number.
 
     While another workflow carries it out, its answer is awaited. When ``work`` fails, the request is free to be sent again.
@@ -38,6 +44,7 @@ async def once(request: RequestInput, answer_type: type[Answer], work: Callable[
                 workflow_id=info.workflow_id,
                 run_id=info.first_execution_run_id,
                 requested_by=request.requested_by,
+                makes_corpus=makes_corpus,
             ),
             BegunRequest,
         )
@@ -61,6 +68,9 @@ async def once(request: RequestInput, answer_type: type[Answer], work: Callable[
 
 
 def payload_hash(request: RequestInput) -> str:
-    """SHA-256 of all that the request asks for, as hexadecimal digits. Who asks is not part of it."""
-    asked = request.model_dump(mode="json", by_alias=True, exclude={"requested_by"})
+    """SHA-256 of all that the request asks for, as hexadecimal digits. Who asks is not part of it.
+
+    Defaults are left out, so that a request that was sent before a field was added is the same after.
+    """
+    asked = request.model_dump(mode="json", by_alias=True, exclude={"requested_by"}, exclude_defaults=True)
     return hashlib.sha256(json.dumps(asked, sort_keys=True, ensure_ascii=True).encode()).hexdigest()

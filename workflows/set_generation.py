@@ -15,7 +15,7 @@ with workflow.unsafe.imports_passed_through():
 
 @workflow.defn(name="SetGeneration")
 class SetGeneration:
-    """One transaction. Sent again it changes nothing, so that it needs no request of its own."""
+    """One transaction, carried out once for each run."""
 
     @workflow.run
     async def run(self, raw: Any) -> SetGenerationResult:

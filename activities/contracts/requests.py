@@ -14,6 +14,7 @@ class BeginRequest(Payload):
     workflow_id: str
     run_id: str
     requested_by: str | None = None
+    makes_corpus: bool = False  # a corpus that is not there is made, and not an error
 
 
 class BegunRequest(Payload):

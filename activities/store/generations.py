@@ -14,13 +14,14 @@ import psycopg
 from psycopg.rows import class_row, dict_row
 
 from activities.store.database import Store
-from activities.store.requests import InvalidInput, audit
+from activities.store.requests import InvalidInput, audit, note_step, step_result
 from activities.store.sql import queries
 from headwater.contracts import SetGenerationResult
 from headwater.errors import LimitError, ValidationError
 from headwater.models import Scope
 
 MAX_LIMIT: Final = 1000
+STEP: Final = "move"
 # Above every generation that is taken, and below the end of an open span: a build at its head.
 HEAD: Final = 2**63 - 2
 
@@ -60,14 +61,17 @@ class _Place:
         return HEAD if self.pinned else self.live_gen
 
 
-def set_generation(store: Store, scope: Scope, generation: int, *, actor: str | None = None) -> SetGenerationResult:
+def set_generation(
+    store: Store, scope: Scope, generation: int, *, actor: str | None = None, request_no: int | None = None
+) -> SetGenerationResult:
     """Readers see what they saw at `generation`, under today's grants and deletions; the next publication forks there.
 
-    A pinned corpus stays pinned. `InvalidInput` names the generations that can be shown.
+    A pinned corpus stays pinned. `InvalidInput` names the generations that can be shown. With a ``request_no`` it is done
+    once: a repeat moves nothing, whatever was published since.
     """
     with store.connection() as connection, connection.transaction():
         place = _lock(connection, store.schema, scope)
-        if generation != place.live_gen:
+        if _is_first(connection, store.schema, request_no) and generation != place.live_gen:
             build_id = _build_at(connection, store.schema, scope, place, generation)
             _move(connection, store.schema, place, build_id, generation, pinned=place.pinned, kind="rollback")
             detail = {"generation": generation, "build": build_id, "from": place.live_gen}
@@ -75,11 +79,13 @@ def set_generation(store: Store, scope: Scope, generation: int, *, actor: str | 
     return _result(store, scope)
 
 
-def pin(store: Store, scope: Scope, *, pinned: bool, actor: str | None = None) -> SetGenerationResult:
+def pin(
+    store: Store, scope: Scope, *, pinned: bool, actor: str | None = None, request_no: int | None = None
+) -> SetGenerationResult:
     """Readers stay where they are while publishing goes on; unpinned, they see the live build's newest state."""
     with store.connection() as connection, connection.transaction():
         place = _lock(connection, store.schema, scope)
-        if pinned != place.pinned:
+        if _is_first(connection, store.schema, request_no) and pinned != place.pinned:
             head = connection.execute(
                 queries(store.schema, "generations")["build_head"], {"build_id": place.live_build}
             ).fetchone()
@@ -121,6 +127,16 @@ def _lock(connection: psycopg.Connection, schema: str, scope: Scope) -> _Place:
     if place is None or place.live_build is None:
         raise _absent(scope)
     return place
+
+
+def _is_first(connection: psycopg.Connection, schema: str, request_no: int | None) -> bool:
+    """Whether the request moves the pointer now; asked under the scope's lock, and noted at once."""
+    if request_no is None:
+        return True
+    if step_result(connection, schema, request_no, STEP) is not None:
+        return False
+    note_step(connection, schema, request_no, STEP, {})
+    return True
 
 
 def _absent(scope: Scope) -> ValidationError:

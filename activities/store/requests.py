@@ -12,6 +12,7 @@ from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
 from activities.store.database import Store
+from activities.store.scopes import no_corpus
 from activities.store.sql import queries
 from headwater.errors import TransientError, ValidationError
 from headwater.models import Scope
@@ -47,20 +48,29 @@ class Request:
 
 
 def claim_request(
-    store: Store, scope: Scope, *, workflow: str, request_id: str, payload_sha256: bytes, owner: Owner
+    store: Store,
+    scope: Scope,
+    *,
+    workflow: str,
+    request_id: str,
+    payload_sha256: bytes,
+    owner: Owner,
+    makes_corpus: bool = False,
 ) -> Request:
     """The request: new and ``owner``'s, or as it stands. `InvalidInput` if it was sent before with another payload.
 
-    The corpus gets a row if it has none: a first push names it before it has an index.
+    With ``makes_corpus`` a corpus that is not there gets its row: a first push names it before it has an index.
     """
     sql = queries(store.schema, "requests")
     key = {**scope.model_dump(), "workflow": workflow, "request_id": request_id}
     mine = {"payload_sha256": payload_sha256, "workflow_id": owner.workflow_id, "run_id": owner.run_id}
     with store.connection() as connection, connection.transaction():
-        connection.execute(sql["ensure_scope"], scope.model_dump())
+        if makes_corpus:
+            connection.execute(sql["ensure_scope"], scope.model_dump())
         connection.execute(sql["claim"], {**key, **mine})
         found = connection.cursor(row_factory=class_row(Request)).execute(sql["find"], key).fetchone()
-    assert found is not None
+    if found is None:
+        raise no_corpus(scope)
     if found.payload_sha256 != payload_sha256:
         raise InvalidInput(
             f"request_id {request_id} was used for another {workflow} of this corpus: choose a new one, or send the same again."

@@ -8,7 +8,7 @@ from psycopg.rows import class_row
 
 from activities.store.database import Store
 from activities.store.sql import queries
-from headwater.errors import PermanentError
+from headwater.errors import PermanentError, ValidationError
 from headwater.models import Scope
 
 
@@ -94,3 +94,15 @@ def ensure_scope(store: Store, scope: Scope, space: SpaceSpec) -> LiveBuild:
 def _find(connection: psycopg.Connection, schema: str, query: str, key: Mapping[str, object]) -> LiveBuild | None:
     with connection.cursor(row_factory=class_row(LiveBuild)) as cursor:
         return cursor.execute(queries(schema, "scopes")[query], key).fetchone()
+
+
+def find_scope(connection: psycopg.Connection, schema: str, scope: Scope) -> int:
+    """The row id of a corpus, which must have been indexed."""
+    row = connection.execute(queries(schema, "scopes")["find_scope"], scope.model_dump()).fetchone()
+    if row is None:
+        raise no_corpus(scope)
+    return int(row[0])
+
+
+def no_corpus(scope: Scope) -> ValidationError:
+    return ValidationError(f"Corpus {scope} does not exist: check its name, or sync or push something into it first.")

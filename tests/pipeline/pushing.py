@@ -61,6 +61,7 @@ class Pusher:
             request_id=name,
             payload_sha256=hashlib.sha256(name.encode()).digest(),
             owner=Owner("w", "r"),
+            makes_corpus=True,
         )
         asked = AcceptIngest(
             scope=scope,

@@ -23,10 +23,6 @@ SELECT scope_id, live_build FROM {schema}.scope
 WHERE tenant_id = %(tenant_id)s AND resource_id = %(resource_id)s AND corpus_id = %(corpus_id)s
 FOR NO KEY UPDATE;
 
--- find_scope --
-SELECT scope_id FROM {schema}.scope
-WHERE tenant_id = %(tenant_id)s AND resource_id = %(resource_id)s AND corpus_id = %(corpus_id)s AND live_build IS NOT NULL;
-
 -- ensure_sources --
 -- A source that was never heard of gets a row that holds its grants; its text may come later.
 INSERT INTO {schema}.source (scope_id, source_id)

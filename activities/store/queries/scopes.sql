@@ -56,3 +56,7 @@ SELECT s.scope_id, b.build_id, b.slab, p.space_id, p.embedder_spec, p.embedder_i
        s.tenant_id || '/' || s.resource_id || '/' || s.corpus_id AS corpus
 FROM {schema}.scope s JOIN {schema}.build b ON b.build_id = s.live_build JOIN {schema}.space p ON p.space_id = b.space_id
 WHERE s.scope_id = %(scope_id)s;
+
+-- find_scope --
+SELECT scope_id FROM {schema}.scope
+WHERE tenant_id = %(tenant_id)s AND resource_id = %(resource_id)s AND corpus_id = %(corpus_id)s AND live_build IS NOT NULL;

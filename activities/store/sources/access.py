@@ -13,11 +13,12 @@ from psycopg import Connection
 
 from activities.store.database import Store
 from activities.store.requests import audit, note_step, step_result
+from activities.store.scopes import find_scope, no_corpus
 from activities.store.sql import queries
 from headwater.contracts import AccessOutcome, Conflict, Grants, SetSourceAccessResult, SourceGrants
 from headwater.contracts.deletion import check_tenant
 from headwater.db import statement
-from headwater.errors import AccessError, ValidationError
+from headwater.errors import AccessError
 from headwater.models import Authorization, Scope
 
 STEP: Final = "set_access"
@@ -229,18 +230,6 @@ def lock_scope(connection: Connection, schema: str, scope: Scope) -> int:
     if row is None or row[1] is None:
         raise no_corpus(scope)
     return int(row[0])
-
-
-def find_scope(connection: Connection, schema: str, scope: Scope) -> int:
-    """The row id of a corpus, which must have been indexed."""
-    row = connection.execute(queries(schema, "access")["find_scope"], scope.model_dump()).fetchone()
-    if row is None:
-        raise no_corpus(scope)
-    return int(row[0])
-
-
-def no_corpus(scope: Scope) -> ValidationError:
-    return ValidationError(f"Corpus {scope} does not exist: check its name, or sync or push something into it first.")
 
 
 def ensure_sources(connection: Connection, schema: str, scope_id: int, source_ids: Sequence[str]) -> None:

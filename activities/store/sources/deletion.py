@@ -6,7 +6,7 @@ from typing import Final
 from activities.store.database import Store
 from activities.store.pointer import end_sources, lock_pointer, move_pointer
 from activities.store.requests import audit, note_step, step_result
-from activities.store.sources.access import find_scope
+from activities.store.scopes import find_scope
 from activities.store.sql import queries
 from headwater.contracts import DeletedSource, DeleteSourcesResult
 from headwater.models import Scope

@@ -16,7 +16,8 @@ from psycopg.types.json import Jsonb
 from activities.contracts.repoint import MovedPage
 from activities.store.database import Store
 from activities.store.requests import audit, note_step, step_result
-from activities.store.sources.access import allowed, check_granted, find_scope
+from activities.store.scopes import find_scope
+from activities.store.sources.access import allowed, check_granted
 from activities.store.sources.pair import MoveRefused, Pair, fitting, refusal
 from activities.store.sql import queries
 from headwater.contracts import FailedRename

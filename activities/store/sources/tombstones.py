@@ -8,7 +8,8 @@ from psycopg import Connection
 
 from activities.store.database import Store
 from activities.store.requests import audit, note_step, step_result
-from activities.store.sources.access import authorize, check_granted, find_scope
+from activities.store.scopes import find_scope
+from activities.store.sources.access import authorize, check_granted
 from activities.store.sql import queries
 from headwater.contracts.deletion import Reason
 from headwater.errors import LimitError, PermanentError, ValidationError
