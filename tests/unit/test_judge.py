@@ -117,6 +117,8 @@ HOSTS_NEW = replace(NEW, version=None)
         (replace(HOSTS, seen_seq=5), Outcome.STALE),
         (replace(HOSTS, is_moved=True), Outcome.MOVED),
         (replace(HOSTS_NEW, is_moved=True, expected_revision=0), Outcome.MOVED),
+        (replace(UNCHANGED, owner=None, is_moved=True), Outcome.MOVED),
+        (replace(BROKEN, owner=None, is_moved=True), Outcome.MOVED),
         (replace(HOSTS, expected_revision=3), Outcome.PUBLISHED),
         (replace(HOSTS, expected_revision=2), Outcome.CONFLICT),
         (replace(HOSTS, expected_revision=4), Outcome.CONFLICT),

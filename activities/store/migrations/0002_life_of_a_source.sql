@@ -97,6 +97,7 @@ CREATE TABLE {schema}.ingest_item (                  -- what a host said of a do
   content_hash text,                                 -- the host's own, in lower case: equal ones are not read again
   source_seq   bigint NOT NULL,                      -- source.read_seq and scope.head_gen when the request was accepted:
   base_gen     bigint NOT NULL,                      --   what orders it among other writers, however late it is read
+  source_pk    bigint NOT NULL REFERENCES {schema}.source, -- the row that had its id then: a deletion fences that one
   PRIMARY KEY (page_id, ord),
   FOREIGN KEY (page_id, ord) REFERENCES {schema}.page_item ON DELETE CASCADE
 );

@@ -40,6 +40,14 @@ class Described:
     source_seq: int
 
 
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """The row that went by an id when a push of it was accepted, and the place of the push among all readings of it."""
+
+    source_pk: int
+    source_seq: int
+
+
 def accept_page(
     store: Store, build: LiveBuild, sources: Sequence[IngestSource], *, request_no: int, actor: str | None
 ) -> int:
@@ -62,11 +70,14 @@ def accept_page(
             _use_contents(connection, sql, build.scope_id, sources)
             contents = _stage_texts(connection, sql, build.scope_id, sources)
             read = {"scope_id": build.scope_id, "source_ids": source_ids}
-            seqs: dict[str, int] = dict(connection.execute(sql["count_readings"], read).fetchall())
+            readings = {
+                source_id: _Counted(source_pk, seq)
+                for source_id, source_pk, seq in connection.execute(sql["count_readings"], read)
+            }
             head = connection.execute(sql["head"], {"scope_id": build.scope_id}).fetchone()
             assert head is not None
             items = [
-                _record(ord_, each, content, seqs[each.source_id])
+                _record(ord_, each, content, readings[each.source_id])
                 for ord_, (each, content) in enumerate(zip(sources, contents, strict=True))
             ]
             rows = {"page_id": page_id, "items": json.dumps(items), "base_gen": head[0]}
@@ -118,7 +129,7 @@ def _stage_texts(
     return contents
 
 
-def _record(ord_: int, source: IngestSource, content: UUID, source_seq: int) -> dict[str, Any]:
+def _record(ord_: int, source: IngestSource, content: UUID, counted: _Counted) -> dict[str, Any]:
     return {
         "ord": ord_,
         "source_id": source.source_id,
@@ -133,7 +144,8 @@ def _record(ord_: int, source: IngestSource, content: UUID, source_seq: int) -> 
         "sensitivity": sensitivity_level(source.sensitivity),
         "lineage": list(dict.fromkeys(source.lineage)),
         "content_hash": source.content_hash,
-        "source_seq": source_seq,
+        "source_seq": counted.source_seq,
+        "source_pk": counted.source_pk,
     }
 
 
@@ -177,7 +189,7 @@ def known_sources(store: Store, *, scope_id: int, source_ids: Sequence[str]) -> 
 def start_items(store: Store, page: Page, ords: Sequence[int]) -> dict[int, Started]:
     """Marks documents as being read, as `staging.start_items` does, with the order they were accepted in."""
     with store.connection() as connection, connection.cursor(row_factory=class_row(Started)) as cursor:
-        params = {"page_id": page.page_id, "scope_id": page.scope_id, "ords": list(ords)}
+        params = {"page_id": page.page_id, "ords": list(ords)}
         return {row.ord: row for row in cursor.execute(queries(store.schema, "ingest")["start_items"], params)}
 
 

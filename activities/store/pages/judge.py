@@ -24,7 +24,7 @@ class Outcome(StrEnum):
     DENIED = "denied"  # more grantees than a source may have
     CONFLICT = "conflict"  # its host expected another revision, or has older grants than the store
     FENCED = "fenced"  # deleted since it was read: the deletion wins
-    MOVED = "moved"  # its text went on under another id since it was read
+    MOVED = "moved"  # its id was exchanged for another one's since it was accepted or read
     STALE = "stale"  # a newer reading was published meanwhile
     LOST = "lost"  # believed unchanged, but readers do not see it: it is read again next time
     GRANTED = "granted"  # only its grants are renewed
@@ -42,7 +42,7 @@ class Candidate:
     rev_id: int | None  # the staged revision, if reading it gave one
     version_id: int | None  # its text
     source_pk: int | None  # None: the id was never heard of
-    is_moved: bool  # what was staged was read for the source that has another id by now
+    is_moved: bool  # it was accepted or read for the source that has another id by now
     owner: int | None  # connector that holds the source
     owner_name: str | None
     is_hosts: bool  # no connector holds it, and it has a text: a host's
@@ -156,6 +156,8 @@ def judge(candidate: Candidate, connector_id: int | None, asked: Asked | None = 
         return Outcome.GRANTED if candidate.is_known else Outcome.ABSENT
     if candidate.expected_revision not in (None, candidate.shown_revision):
         return Outcome.CONFLICT
+    if candidate.is_moved:  # also what stages nothing: it was found equal, or failed, next to another source's text
+        return Outcome.MOVED
     if candidate.rev_id is not None and (refused := _refused(candidate)):
         return refused
     if asked is not None and asked.change == "conflict":
@@ -178,8 +180,6 @@ def _judge_unchanged(candidate: Candidate) -> Outcome:
 
 def _refused(candidate: Candidate) -> Outcome | None:
     assert candidate.fence_gen is not None and candidate.base_gen is not None and candidate.source_seq is not None
-    if candidate.is_moved:
-        return Outcome.MOVED
     if candidate.fence_gen > candidate.base_gen:
         return Outcome.FENCED
     if candidate.seen_seq is not None and candidate.seen_seq >= candidate.source_seq:

@@ -35,7 +35,7 @@ WITH found AS MATERIALIZED (
 locked AS MATERIALIZED (
   SELECT source_pk FROM {schema}.source WHERE source_pk IN (SELECT source_pk FROM found) ORDER BY source_pk FOR NO KEY UPDATE)
 UPDATE {schema}.source s SET read_seq = s.read_seq + 1 FROM locked WHERE s.source_pk = locked.source_pk
-RETURNING s.source_id, s.read_seq;
+RETURNING s.source_id, s.source_pk, s.read_seq;
 
 -- head --
 -- Asked when the sources are locked: a deletion of one of them is either done, and older, or waits, and is newer.
@@ -59,12 +59,12 @@ SELECT %(page_id)s, x.ord, 'upsert', x.source_id, x.content_id, x.version, x.gra
 
 -- insert_described --
 INSERT INTO {schema}.ingest_item (page_id, ord, content_id, media_type, title, uri, metadata, sensitivity, lineage,
-                                  content_hash, source_seq, base_gen)
+                                  content_hash, source_seq, base_gen, source_pk)
 SELECT %(page_id)s, x.ord, x.content_id, x.media_type, x.title, x.uri, x.metadata, x.sensitivity, x.lineage,
-       x.content_hash, x.source_seq, %(base_gen)s
+       x.content_hash, x.source_seq, %(base_gen)s, x.source_pk
   FROM jsonb_to_recordset(%(items)s::jsonb)
     AS x (ord int, content_id uuid, media_type text, title text, uri text, metadata jsonb, sensitivity smallint,
-          lineage text[], content_hash text, source_seq bigint);
+          lineage text[], content_hash text, source_seq bigint, source_pk bigint);
 
 -- described --
 SELECT i.source_id, i.version, g.content_id, coalesce(g.media_type, c.media_type) AS media_type, c.bytes, g.title, g.uri, g.metadata,
@@ -99,15 +99,15 @@ SELECT s.source_id, s.source_pk, i.state, i.source_version, i.raw_sha256, i.pars
  WHERE sc.scope_id = %(scope_id)s;
 
 -- start_items --
--- Counted before they are tried, as in staging.sql; their place among all readings was given when they were accepted.
+-- Counted before they are tried, as in staging.sql; their place among all readings was given when they were accepted, and so
+-- was their row: a deletion that came since then has fenced that one, whichever goes by the id by now.
 WITH flight AS (UPDATE {schema}.page SET in_flight = %(ords)s WHERE page_id = %(page_id)s),
 counted AS (
   UPDATE {schema}.page_item SET attempts = attempts + 1 WHERE page_id = %(page_id)s AND ord = ANY (%(ords)s)
-  RETURNING ord, source_id)
-SELECT c.ord, s.source_pk, g.source_seq AS read_seq, g.base_gen AS head_gen
+  RETURNING ord)
+SELECT c.ord, g.source_pk, g.source_seq AS read_seq, g.base_gen AS head_gen
   FROM counted c
-  JOIN {schema}.ingest_item g ON g.page_id = %(page_id)s AND g.ord = c.ord
- CROSS JOIN LATERAL (SELECT source_pk FROM {schema}.source WHERE scope_id = %(scope_id)s AND source_id = c.source_id LIMIT 1) s;
+  JOIN {schema}.ingest_item g ON g.page_id = %(page_id)s AND g.ord = c.ord;
 
 -- lock_used --
 -- Whoever names one of these contents in another page is waited for, and seen by the next statement.

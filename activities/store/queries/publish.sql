@@ -36,7 +36,9 @@ WHERE p.page_id = %(page_id)s;
 -- Each document of the page, with what the store holds of it. `seen` is the revision that a publication would replace:
 -- the open one, or, after a rollback, the one the pointer shows. Closed spans end at or before the scope's head.
 SELECT i.ord, i.kind, i.source_id, i.rev_id, r.version_id, s.source_pk,
-       coalesce(r.source_pk <> s.source_pk, false) AS is_moved, s.owner, k.name AS owner_name,
+       coalesce(coalesce((
+         SELECT g.source_pk FROM {schema}.ingest_item g WHERE g.page_id = i.page_id AND g.ord = i.ord), r.source_pk)
+         <> s.source_pk, false) AS is_moved, s.owner, k.name AS owner_name,
        s.owner IS NULL AND (v.rev_id IS NOT NULL OR EXISTS (
          SELECT FROM {schema}.span x
          WHERE x.build_id = p.build_id AND x.source_pk = s.source_pk AND x.gen_to = 9223372036854775807
