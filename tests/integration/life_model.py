@@ -108,7 +108,7 @@ class Model:
         """Whether each line is published, from ``head`` on. ``walks`` are what rests on each, as the store found it."""
         base = self._at_pointer() if self.is_rolled_back else self._at_head()
         accepted = [line for line in lines if self._is_publishable(line, base)]
-        hidden = self._inherited(accepted, walks)
+        hidden, spared = self._inherited(accepted, walks)
         if accepted:
             gen = head + 1
             if self.is_rolled_back:
@@ -118,6 +118,8 @@ class Model:
             for line in accepted:
                 if self._is_forgotten(line.source_id):
                     del self.tombstones[line.source_id]
+                    self._kill(line.text.content, gen - 1, but=line.text)
+                if line.source_id in spared:  # as if its older texts had been hidden first, and then replaced
                     self._kill(line.text.content, gen - 1, but=line.text)
                 line.text.is_published = True
                 if line.grants is not None:
@@ -141,8 +143,11 @@ class Model:
 
     def _inherited(
         self, lines: Sequence[Pushed], walks: Mapping[str, Collection[str]]
-    ) -> list[tuple[Collection[str], str]]:
-        """What is hidden with a text of the page that rests on something hidden, unless that comes back in the same page."""
+    ) -> tuple[list[tuple[Collection[str], str]], set[str]]:
+        """What is hidden with a text of the page that rests on something hidden, unless that comes back in the same page.
+
+        And those of the page of which only older texts rest on it.
+        """
         cleared = {each.source_id for each in lines if self._is_forgotten(each.source_id)}
         hidden: dict[str, str] = {}
         inherited: list[tuple[Collection[str], str]] = []
@@ -153,8 +158,10 @@ class Model:
                 cleared.discard(line.source_id)
                 ids = walks[line.source_id]
                 inherited.append((ids, reason))
-                hidden = dict.fromkeys(ids, reason) | hidden
-        return inherited
+                hidden = dict.fromkeys(set(ids) - {each.source_id for each in waiting}, reason) | hidden
+        walked = {source_id for ids, _ in inherited for source_id in ids}
+        spared = {each.source_id for each in waiting} & walked
+        return [([each for each in ids if each not in spared], reason) for ids, reason in inherited], spared
 
     def _is_forgotten(self, source_id: str) -> bool:
         return source_id in self.tombstones and self.tombstones[source_id].reason == "forgotten"

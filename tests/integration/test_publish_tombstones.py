@@ -223,6 +223,40 @@ def test_texts_of_one_page_that_rest_on_each_other_are_hidden_down_to_the_last(s
     assert {row["id"] for row in table(store, "tombstone")} == {"p", "a", "b", "c", "on-c", "late"}
 
 
+def test_a_text_that_no_longer_rests_on_what_is_hidden_with_its_page_is_shown(store: Store, corpus: Corpus) -> None:
+    push(store, corpus, Document("p"), Document("b", ["first"]), Document("x", ["on b"], lineage=["b"], grants=ANN))
+    push(store, corpus, Document("c", ["on x"], lineage=["x"], grants=ANN))
+    push(store, corpus, Document("digest", ["on c"], lineage=["c"]))
+    hide(store, corpus, "p")
+    told = push(
+        store, corpus,
+        Document("b", ["on p"], lineage=["p"]), Document("x", ["alone"]), Document("c", ["on x again"], lineage=["x"]),
+    )  # fmt: skip
+    assert [(each.state, each.reason is None) for each in told] == [
+        ("denied", False),
+        ("indexed", True),
+        ("indexed", True),
+    ]
+    assert shown(store, corpus) == shown(store, corpus, "ann") == {"c": ["on x again"], "x": ["alone"]}
+    assert {row["id"] for row in table(store, "tombstone")} == {"p", "b", "digest"}
+    for generation in (1, 2, 3):
+        roll_back(store, corpus, generation)
+        assert shown(store, corpus) == {}
+
+
+def test_a_host_is_told_of_what_its_page_hides_beside_what_it_publishes(store: Store, corpus: Corpus) -> None:
+    push(store, corpus, Document("p"), Document("b", ["first"]), Document("c", lineage=["b"]))
+    hide(store, corpus, "p")
+    told = push(store, corpus, unchanged("c"), Document("b", ["on p"], lineage=["p"]), Document("beside"))
+    assert [(each.outcome, each.revision, each.state) for each in told] == [
+        ("unchanged", 0, "denied"), ("published", 0, "denied"), ("published", 1, "indexed"),
+    ]  # fmt: skip
+    assert all("rests on" in (each.reason or "") for each in told[:2])
+    assert shown(store, corpus) == {"beside": ["some text"]}
+    of = statuses(store, corpus)
+    assert [(of[each][1], of[each][2]) for each in ("b", "c")] == [("unavailable", told[0].reason)] * 2
+
+
 def test_what_rests_on_a_forgotten_source_may_come_back_in_one_page_with_it(store: Store, corpus: Corpus) -> None:
     push(store, corpus, Document("p"), Document("d", lineage=["p"]))
     hide(store, corpus, "p")

@@ -48,6 +48,7 @@ TOMBSTONED: Final[Mapping[str, str]] = {
     "revoked": "The source was revoked: no text of it is published any more.",
     "legal_hold": "The source is under legal hold: no text of it is published.",
 }
+READABLE: Final = (Outcome.PUBLISHED, Outcome.UNCHANGED)  # unless what they rest on hides them
 HIDDEN: Final = "It rests on a source that must not be served, so nobody is shown it."
 
 
@@ -64,15 +65,16 @@ def page_outcomes(store: Store, page_id: int) -> list[ItemOutcome] | None:
 def describe(candidate: Candidate, outcome: Outcome, asked: Asked | None, *, is_hidden: bool = False) -> ItemOutcome:
     """What publishing does with ``candidate``, which ``is_hidden`` with what it rests on."""
     is_published = outcome is Outcome.PUBLISHED
+    is_withheld = is_hidden and outcome in READABLE
     expected, actual, is_access = _conflict(candidate, outcome, asked)
     return ItemOutcome(
         source_id=candidate.source_id,
         outcome=outcome.value,
-        revision=(candidate.number or 0) if is_published else candidate.shown_revision,
+        revision=0 if is_hidden else (candidate.number or 0) if is_published else candidate.shown_revision,
         chunks=(candidate.chunks or 0) if is_published else 0,
         replaced_chunks=(candidate.seen_chunks or 0) if is_published else 0,
-        state=_state(candidate, outcome),
-        reason=HIDDEN if is_hidden else _reason(candidate, outcome, is_access_conflict=is_access),
+        state=SourceState.DENIED.value if is_withheld else _state(candidate, outcome),
+        reason=HIDDEN if is_withheld else _reason(candidate, outcome, is_access_conflict=is_access),
         expected=expected,
         actual=actual,
         is_access_conflict=is_access,

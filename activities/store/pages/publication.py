@@ -9,7 +9,7 @@ from psycopg.types.json import Jsonb
 
 from activities.contracts import PublishedPage
 from activities.store.pages.inheritance import Inherited
-from activities.store.pages.item_outcome import describe, owned
+from activities.store.pages.item_outcome import HIDDEN, READABLE, describe, owned
 from activities.store.pages.judge import Asked, Candidate, Outcome
 from activities.store.pointer import Pointer, end_sources, fork, move_pointer
 from activities.store.sources.access import TOO_WIDE, GrantedSet, NewGrants, write_grants
@@ -28,6 +28,7 @@ class Judged:
     outcome: Outcome
     asked: Asked | None
     is_hidden: bool = False  # with what it rests on
+    is_spared: bool = False  # older texts of it rested on what is hidden now, the new one does not
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,12 +118,15 @@ class Publication:
             version_ids=[each.version_id for each in published],
             numbers=[each.number for each in published],
         )
-        if cleared := [each for each in published if each.clears_tombstone]:
+        cleared = [each for each in published if each.clears_tombstone]
+        # As if their older texts had been hidden first, and then replaced: no rollback shows those either.
+        spared = [each.candidate for each in self.judged if each.is_spared and not each.candidate.clears_tombstone]
+        if cleared or spared:
             self._run(
                 "clear_tombstones",
                 scope_id=self.pointer.scope_id,
                 gen=gen,
-                cleared=_pks(cleared),
+                cleared=_pks([*cleared, *spared]),
                 cleared_ids=[each.source_id for each in cleared],
                 ungranted=_pks([each for each in cleared if each.wanted is None]),
             )
@@ -145,6 +149,8 @@ class Publication:
                 failed=_ords(failed),
                 kept=_ords([each for each in failed if each.seen_seq is not None]),
             )
+        if hidden := [each.candidate for each in self.judged if each.is_hidden and each.outcome in READABLE]:
+            self._run("note_withheld", withheld=_pks(hidden), reasons=[HIDDEN] * len(hidden))
         if lost := self._with(Outcome.LOST):
             self._run("read_again", lost=_pks(lost))
 

@@ -12,7 +12,7 @@ from psycopg.rows import class_row
 
 from activities.contracts import PublishedPage
 from activities.store.database import Store
-from activities.store.pages.inheritance import Inherited, inherit
+from activities.store.pages.inheritance import Inheritance, Inherited, inherit
 from activities.store.pages.judge import Candidate, Outcome, ask, judge
 from activities.store.pages.lease import stale_fence
 from activities.store.pages.publication import Judged, Publication
@@ -126,20 +126,24 @@ def _judge_all(
     page: _Page,
     candidates: Sequence[Candidate],
     numbers: Mapping[Grantee, int],
-) -> tuple[list[Judged], list[Inherited]]:
+) -> tuple[list[Judged], Sequence[Inherited]]:
     """What becomes of each document, and which of them are hidden with all that rests on them."""
     judged = [Judged(each, judge(each, page.connector_id, asked := ask(each, numbers)), asked) for each in candidates]
     published = [each.candidate for each in judged if each.outcome is Outcome.PUBLISHED]
-    inherited, refused = inherit(published, lambda root: closure(connection, schema, page.scope_id, root))
-    if not inherited and not refused:
+    inherited = inherit(published, lambda root: closure(connection, schema, page.scope_id, root))
+    if not inherited.hidden and not inherited.refused:
         return judged, []
-    hidden = {each.source_id for each in inherited}
-    return [
-        replace(each, outcome=Outcome.TOMBSTONED)
-        if each.candidate.source_id in refused
-        else replace(each, is_hidden=each.candidate.source_id in hidden)
-        for each in judged
-    ], inherited
+    return [_inheriting(each, inherited) for each in judged], inherited.hidden
+
+
+def _inheriting(judged: Judged, inherited: Inheritance) -> Judged:
+    source_id = judged.candidate.source_id
+    return replace(
+        judged,
+        outcome=Outcome.TOMBSTONED if source_id in inherited.refused else judged.outcome,
+        is_hidden=any(source_id in each.ids for each in inherited.hidden),
+        is_spared=source_id in inherited.spared,
+    )
 
 
 def _grants_of(candidates: Sequence[Candidate]) -> list[Grants]:
