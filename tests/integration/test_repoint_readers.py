@@ -2,13 +2,13 @@
 
 import threading
 from collections import Counter
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
 import psycopg
 import pytest
 
+from activities.contracts.repoint import MovedPage
 from activities.store import Store
 from activities.store.pages.publish import publish_page
 from headwater.contracts import Grants
@@ -19,6 +19,7 @@ from tests.integration.moving import ALICES, hosts, many_rows, move, parents_of
 from tests.integration.seen import of_schema, outcomes, seen, source_row
 from tests.integration.staging_factory import Corpus, Document, push, stage
 from tests.integration.test_repoint_pages import reached
+from tests.integration.waiting import is_blocked, until
 
 BOTH = Grants(principal_ids=("alice", "bob"), access_version=1)
 
@@ -43,7 +44,7 @@ def test_readers_see_all_of_a_move_or_nothing_of_it(store: Store, corpus: Corpus
             for _ in range(12):
                 move(store, corpus, "a/", "b/", is_prefix=True)
                 move(store, corpus, "b/", "a/", is_prefix=True)
-            _until(lambda: all(len(seen_by) > 12 for seen_by in read.values()))
+            until(lambda: all(len(seen_by) > 12 for seen_by in read.values()))
         finally:
             over.set()
         for reader in readers:
@@ -107,9 +108,24 @@ def test_a_move_waits_for_a_text_that_is_being_staged(store: Store, corpus: Corp
         share = of_schema(store, "SELECT FROM {schema}.source WHERE source_id = 'a' FOR KEY SHARE")
         staging.execute(share, {})  # as the foreign key of a new revision does
         moving = pool.submit(move, store, corpus, "a", "b")
-        _until(lambda: _is_blocked(database))
+        until(lambda: is_blocked(database))
         staging.rollback()
         assert moving.result().moved_sources == 1
+
+
+def test_a_new_id_that_is_pushed_to_while_a_move_to_it_waits_is_moved_to(
+    store: Store, corpus: Corpus, database: str
+) -> None:
+    hosts(store, corpus, Document("a", ["text"]))
+    with closing(psycopg.connect(database)) as staging, ThreadPoolExecutor(1) as pool:
+        staging.execute(of_schema(store, "SELECT FROM {schema}.source WHERE source_id = 'a' FOR KEY SHARE"), {})
+        moving = pool.submit(move, store, corpus, "a", "b")
+        until(lambda: is_blocked(database))  # the move has looked at both ends
+        accepted = stage(store, corpus, Document("b", ["pushed"]), is_hosts=True)
+        staging.rollback()
+        assert moving.result() == MovedPage(moved_sources=1, moved_chunks=1)
+    publish_page(store, accepted)
+    assert outcomes(store, accepted) == ["moved"] and seen(store, corpus) == {"b": ["text"]}
 
 
 def test_a_grant_that_is_taken_away_while_a_move_waits_no_longer_counts(
@@ -120,27 +136,10 @@ def test_a_grant_that_is_taken_away_while_a_move_waits_no_longer_counts(
     with closing(psycopg.connect(database)) as revoking, ThreadPoolExecutor(1) as pool:
         revoking.execute(of_schema(store, "SELECT FROM {schema}.scope FOR NO KEY UPDATE"), {})
         moving = pool.submit(move, store, corpus, "a", "b", authorization=who("alice"))
-        _until(lambda: _is_blocked(database))
+        until(lambda: is_blocked(database))
         revoke = "UPDATE {schema}.source SET grants = ARRAY[]::int[] WHERE source_id = 'b'"
         revoking.execute(of_schema(store, revoke), {})
         revoking.commit()
         with pytest.raises(AccessError, match="no grant for b"):
             moving.result()
     assert set(seen(store, corpus)) == {"a"}
-
-
-def _is_blocked(database: str) -> bool:
-    with psycopg.connect(database) as connection:
-        waiting = "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
-        return connection.execute(waiting).fetchone() is not None
-
-
-def _until(is_so: Callable[[], bool]) -> None:
-    deadline = threading.Event()
-    timer = threading.Timer(30, deadline.set)
-    timer.start()
-    try:
-        while not is_so():
-            assert not deadline.is_set(), "it did not come about within 30 s"
-    finally:
-        timer.cancel()

@@ -24,7 +24,7 @@ WHERE tenant_id = %(tenant_id)s AND resource_id = %(resource_id)s AND corpus_id 
 FOR NO KEY UPDATE;
 
 -- ensure_sources --
--- A source that was never heard of gets a row that holds its grants; its text may come later.
+-- A source that was never heard of gets a row that holds its grants, or is to be moved to; its text may come later.
 INSERT INTO {schema}.source (scope_id, source_id)
 SELECT %(scope_id)s, u.id FROM unnest(%(source_ids)s::text[]) AS u (id)
 WHERE NOT EXISTS (SELECT FROM {schema}.source s WHERE s.scope_id = %(scope_id)s AND s.source_id = u.id)

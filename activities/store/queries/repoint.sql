@@ -83,26 +83,22 @@ SELECT FROM {schema}.source WHERE source_pk = ANY (%(source_pks)s::bigint[]) ORD
 UPDATE {schema}.source SET source_id = '|moving|' || source_pk WHERE source_pk = ANY (%(to_pks)s::bigint[]);
 
 -- exchange --
--- The content takes the destination's id and who may read that; the row that it leaves, or a new one, keeps the origin's.
+-- The content takes the destination's id and who may read that; the destination's row takes the origin's.
 -- Each row of `left_over` is there only when its content has gone, so that its id is free. A reading of either that was counted before comes before
 -- any that is counted later, whichever row it finds.
 WITH pair AS MATERIALIZED (
-  SELECT w.from_id, w.to_id, w.to_pk, a.source_pk AS from_pk, a.scope_id, a.grants, a.expiring, a.access_version,
-         coalesce(b.grants, '{}') AS new_grants, coalesce(b.expiring, '{}') AS new_expiring,
-         coalesce(b.access_version, 0) AS new_version, greatest(a.read_seq, coalesce(b.read_seq, 0)) AS read_seq
+  SELECT w.from_id, w.to_id, w.from_pk, w.to_pk, a.grants, a.expiring, a.access_version, b.grants AS new_grants,
+         b.expiring AS new_expiring, b.access_version AS new_version, greatest(a.read_seq, b.read_seq) AS read_seq
   FROM unnest(string_to_array(%(from_ids)s, '|'), string_to_array(%(to_ids)s, '|'), %(from_pks)s::bigint[],
               %(to_pks)s::bigint[]) AS w (from_id, to_id, from_pk, to_pk)
   CROSS JOIN LATERAL (SELECT * FROM {schema}.source x WHERE x.source_pk = w.from_pk LIMIT 1) a
-  LEFT JOIN LATERAL (SELECT * FROM {schema}.source x WHERE x.source_pk = w.to_pk LIMIT 1) b ON true),
+  CROSS JOIN LATERAL (SELECT * FROM {schema}.source x WHERE x.source_pk = w.to_pk LIMIT 1) b),
 left_over AS (
   UPDATE {schema}.source s
   SET source_id = p.to_id, grants = p.new_grants, expiring = p.new_expiring, access_version = p.new_version,
       read_seq = p.read_seq
   FROM pair p WHERE s.source_pk = p.from_pk
-  RETURNING p.*),
-made AS (
-  INSERT INTO {schema}.source (scope_id, source_id, grants, expiring, access_version, read_seq)
-  SELECT scope_id, from_id, grants, expiring, access_version, read_seq FROM left_over WHERE to_pk IS NULL)
+  RETURNING p.*)
 UPDATE {schema}.source s
 SET source_id = v.from_id, grants = v.grants, expiring = v.expiring, access_version = v.access_version, read_seq = v.read_seq
 FROM left_over v WHERE s.source_pk = v.to_pk;

@@ -233,7 +233,7 @@ def lock_scope(connection: Connection, schema: str, scope: Scope) -> int:
 
 
 def ensure_sources(connection: Connection, schema: str, scope_id: int, source_ids: Sequence[str]) -> None:
-    """Rows for ids that have none. The caller holds the scope's lock."""
+    """Rows for ids that have none."""
     if source_ids:
         params = {"scope_id": scope_id, "source_ids": list(source_ids)}
         connection.execute(queries(schema, "access")["ensure_sources"], params)

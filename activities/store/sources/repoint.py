@@ -17,7 +17,7 @@ from activities.contracts.repoint import MovedPage
 from activities.store.database import Store
 from activities.store.requests import audit, note_step, step_result
 from activities.store.scopes import find_scope
-from activities.store.sources.access import allowed, check_granted
+from activities.store.sources.access import allowed, check_granted, ensure_sources
 from activities.store.sources.pair import MoveRefused, Pair, fitting, refusal
 from activities.store.sql import queries
 from headwater.contracts import FailedRename
@@ -71,14 +71,27 @@ def move_page(
         ids = page.next_ids()
         if page.is_stale(ids):
             return MovedPage()
-        with connection.transaction():
-            page.lock()
-            known = step_result(connection, store.schema, request_no, step)
-            if known is not None:
-                return MovedPage.model_validate(known)
-            done = page.write(ids, actor)
-            note_step(connection, store.schema, request_no, step, done.model_dump(mode="json", by_alias=True))
-            return done
+        while True:
+            try:
+                with connection.transaction():
+                    page.lock()
+                    known = step_result(connection, store.schema, request_no, step)
+                    if known is not None:
+                        return MovedPage.model_validate(known)
+                    done = page.write(ids, actor)
+                    note_step(connection, store.schema, request_no, step, done.model_dump(mode="json", by_alias=True))
+                    return done
+            except _NewIds as new:
+                # Made by themselves: a push that names one for the first time makes its row without the scope's lock.
+                ensure_sources(connection, store.schema, scope_id, new.ids)
+
+
+class _NewIds(Exception):
+    """Something is to go on under ids that have no row yet."""
+
+    def __init__(self, ids: Sequence[str]) -> None:
+        super().__init__(ids)
+        self.ids = ids
 
 
 def note_failure(store: Store, failure: FailedRename, *, request_no: int, step: str, actor: str | None) -> None:
@@ -224,13 +237,13 @@ class _Page:
     def _exchange(self, pairs: Sequence[Pair]) -> None:
         if not pairs:
             return
-        vacated = [pair.to_pk for pair in pairs if pair.to_pk is not None]
-        self._run("lock_sources", source_pks=_array([*vacated, *(pair.from_pk for pair in pairs)]))
-        if vacated:
-            self._run("step_aside", to_pks=_array(vacated))
-            self._run("drop_status", to_pks=_array(vacated))
-        rows = {"from_pks": _array(pair.from_pk for pair in pairs), "to_pks": _array(pair.to_pk for pair in pairs)}
-        self._run("exchange", **_ids(pairs), **rows)
+        if new := [pair.to_id for pair in pairs if pair.to_pk is None]:
+            raise _NewIds(new)
+        from_pks, to_pks = [pair.from_pk for pair in pairs], [pair.to_pk for pair in pairs]
+        self._run("lock_sources", source_pks=_array([*to_pks, *from_pks]))
+        self._run("step_aside", to_pks=_array(to_pks))
+        self._run("drop_status", to_pks=_array(to_pks))
+        self._run("exchange", **_ids(pairs), from_pks=_array(from_pks), to_pks=_array(to_pks))
         if expiring := [pair for pair in pairs if pair.is_expiring]:
             self._run("exchange_expiring", **_ids(expiring))
 
@@ -297,7 +310,7 @@ def _ids(pairs: Sequence[Pair]) -> dict[str, str]:
 
 
 def _array(numbers: Iterable[int | None]) -> str:
-    return "{" + ",".join("NULL" if each is None else str(each) for each in numbers) + "}"
+    return "{" + ",".join(map(str, numbers)) + "}"
 
 
 def _place(after: str) -> dict[str, Any]:
