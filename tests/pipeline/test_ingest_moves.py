@@ -1,7 +1,10 @@
 """Pushes that were accepted before their id was given to another source, or while it was: they replace nothing."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 
+import psycopg
 import pytest
 
 from activities.parsers.pool import ParserPool
@@ -10,6 +13,7 @@ from activities.store.requests import Owner, claim_request
 from activities.store.sources.repoint import Move, move_page
 from headwater.models import Authorization
 from tests.integration.asked import delete_sources
+from tests.integration.waiting import is_blocked, until
 from tests.pipeline.harness import SCOPE, visible
 from tests.pipeline.pushing import Pusher
 
@@ -66,6 +70,25 @@ def test_a_push_to_a_deleted_id_that_something_was_moved_to_changes_nothing(
     assert outcome.reason is not None and outcome.reason.startswith("The source was given another id")
     assert visible(store) == {"b": "The moved text."} and _held(host) == before
     assert host.push_one("b", "The late text.").state == "indexed"
+
+
+def test_a_push_that_waits_for_a_row_whose_id_is_exchanged_is_told_so(
+    host: Pusher, store: Store, database: str
+) -> None:
+    host.push({"source_id": "a", "text": "The moved text."}, {"source_id": "c", "text": "Another."})
+    with closing(psycopg.connect(database)) as moving, ThreadPoolExecutor(1) as pool:
+        moving.execute("UPDATE headwater.source SET source_id = 'b' WHERE source_id = 'a'")
+        moving.execute("INSERT INTO headwater.source (scope_id, source_id) SELECT scope_id, 'a' FROM headwater.scope")
+        accepting = pool.submit(
+            host.accept, {"source_id": "a", "text": "The late."}, {"source_id": "c", "text": "New."}
+        )
+        until(lambda: is_blocked(database))
+        moving.commit()
+        page = accepting.result()
+    moved, other = host.finish(page).sources
+    assert (moved.source_id, other.source_id, other.indexed) == ("a", "c", 1)
+    assert moved.reason is not None and moved.reason.startswith("The source was given another id")
+    assert visible(store) == {"b": "The moved text.", "c": "New."}
 
 
 def _held(host: Pusher) -> list[tuple[object, ...]]:

@@ -28,14 +28,16 @@ RETURNING c.content_id, c.closed_at IS NOT NULL AS is_closed;
 
 -- count_readings --
 -- The request is the reading of its documents: one that is accepted later is newer, however late its content is looked at.
+-- By the ids that were asked for: a row may have been given another one while it was waited for.
 WITH found AS MATERIALIZED (
-  SELECT s.source_pk
+  SELECT u.id, s.source_pk
     FROM unnest(%(source_ids)s::text[]) AS u (id)
    CROSS JOIN LATERAL (SELECT source_pk FROM {schema}.source WHERE scope_id = %(scope_id)s AND source_id = u.id LIMIT 1) s),
 locked AS MATERIALIZED (
   SELECT source_pk FROM {schema}.source WHERE source_pk IN (SELECT source_pk FROM found) ORDER BY source_pk FOR NO KEY UPDATE)
-UPDATE {schema}.source s SET read_seq = s.read_seq + 1 FROM locked WHERE s.source_pk = locked.source_pk
-RETURNING s.source_id, s.source_pk, s.read_seq;
+UPDATE {schema}.source s SET read_seq = s.read_seq + 1
+  FROM found f JOIN locked USING (source_pk) WHERE s.source_pk = f.source_pk
+RETURNING f.id, s.source_pk, s.read_seq;
 
 -- head --
 -- Asked when the sources are locked: a deletion of one of them is either done, and older, or waits, and is newer.
