@@ -205,6 +205,25 @@ def test_the_gravest_reason_of_several_parents_is_inherited(store: Store, corpus
     assert (held["d1"], held["d2"]) == ("revoked", "legal_hold") and "d3" not in held
 
 
+def test_what_rests_on_a_corrected_source_is_hidden_until_it_rests_on_another_id(store: Store, corpus: Corpus) -> None:
+    push(store, corpus, Document("x"), Document("d", ["first"], lineage=["x#0001"]), Document("e", lineage=["d"]))
+    hide(store, corpus, "x", "corrected")
+    told = push(store, corpus, Document("x", ["corrected"]), Document("d", ["anew"], lineage=["x"]), unchanged("e"))
+    assert [(each.outcome, each.state) for each in told] == [
+        ("published", "indexed"), ("published", "denied"), ("unchanged", "denied")
+    ]  # fmt: skip
+    assert told[0].reason is None and (told[1].reason or "").startswith("It rests on x, which was corrected")
+    assert (told[2].reason or "").startswith("It rests on d, ")
+    assert [statuses(store, corpus)[each.source_id] for each in told] == [
+        ("indexed", "current", None), ("indexed", "unavailable", told[1].reason), ("indexed", "unavailable", told[2].reason)
+    ]  # fmt: skip
+    assert shown(store, corpus) == {"x": ["corrected"]}
+    told = push(store, corpus, Document("x2", ["corrected"]), Document("d", ["anew"], lineage=["x2"]))
+    assert [(each.state, each.reason) for each in told] == [("indexed", None)] * 2
+    assert statuses(store, corpus)["d"] == ("indexed", "current", None)
+    assert shown(store, corpus) == {"x": ["corrected"], "x2": ["corrected"], "d": ["anew"]}
+
+
 def test_a_derived_text_may_come_back_on_other_parents(store: Store, corpus: Corpus) -> None:
     push(store, corpus, Document("p"), Document("q"), Document("d", ["on p"], lineage=["p"]))
     hide(store, corpus, "p")

@@ -40,7 +40,8 @@ def propagate_command(
     --as must be granted the document, or be one of the workers' HEADWATER_SERVICE_PRINCIPALS.
 
     forgotten: may come back with newer text. revoked: never comes back. corrected: what was derived is hidden, the document
-    itself stays. legal_hold: hidden for good, and nothing is removed.
+    itself stays; whatever names its id in its lineage stays hidden, so publish the corrected text under another id and derive
+    anew from that. legal_hold: hidden for good, and nothing is removed.
     """
     from activities.store import Store
 

@@ -50,6 +50,10 @@ TOMBSTONED: Final[Mapping[str, str]] = {
 }
 READABLE: Final = (Outcome.PUBLISHED, Outcome.UNCHANGED)  # unless what they rest on hides them
 HIDDEN: Final = "It rests on a source that must not be served, so nobody is shown it."
+CORRECTED: Final = (
+    "It rests on {0}, which was corrected or rests on what was, so nobody is shown it: publish {0} anew under another id, "
+    "and then this text as resting on that."
+)
 
 
 def page_outcomes(store: Store, page_id: int) -> list[ItemOutcome] | None:
@@ -65,7 +69,7 @@ def page_outcomes(store: Store, page_id: int) -> list[ItemOutcome] | None:
 def describe(candidate: Candidate, outcome: Outcome, asked: Asked | None, *, is_hidden: bool = False) -> ItemOutcome:
     """What publishing does with ``candidate``, which ``is_hidden`` with what it rests on."""
     is_published = outcome is Outcome.PUBLISHED
-    is_withheld = is_hidden and outcome in READABLE
+    withheld = why_withheld(candidate, outcome, is_hidden=is_hidden)
     expected, actual, is_access = _conflict(candidate, outcome, asked)
     return ItemOutcome(
         source_id=candidate.source_id,
@@ -73,11 +77,26 @@ def describe(candidate: Candidate, outcome: Outcome, asked: Asked | None, *, is_
         revision=0 if is_hidden else (candidate.number or 0) if is_published else candidate.shown_revision,
         chunks=(candidate.chunks or 0) if is_published else 0,
         replaced_chunks=(candidate.seen_chunks or 0) if is_published else 0,
-        state=SourceState.DENIED.value if is_withheld else _state(candidate, outcome),
-        reason=HIDDEN if is_withheld else _reason(candidate, outcome, is_access_conflict=is_access),
+        state=SourceState.DENIED.value if withheld else _state(candidate, outcome),
+        reason=withheld or _reason(candidate, outcome, is_access_conflict=is_access),
         expected=expected,
         actual=actual,
         is_access_conflict=is_access,
+    )
+
+
+def why_withheld(candidate: Candidate, outcome: Outcome, *, is_hidden: bool) -> str | None:
+    """Why nobody is shown a text that is published or unchanged; None if readers may see it.
+
+    A correction hides what rests on it by itself, without a tombstone of its own.
+    """
+    if outcome not in READABLE:
+        return None
+    if is_hidden:
+        return HIDDEN
+    parents = sorted((candidate.parents or {}).items())
+    return next(
+        (CORRECTED.format(each) for each, why in parents if why == "corrected" and each != candidate.source_id), None
     )
 
 

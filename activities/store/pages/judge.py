@@ -66,7 +66,9 @@ class Candidate:
     tombstone_gen: int | None
     tombstone_seq: int | None  # last reading of the source before it
     tombstone_version: str | None  # connector's version of what was forgotten
-    parents: Mapping[str, Reason | None] | None  # sources that the staged text rests on, and why one must not be served
+    parents: (
+        Mapping[str, Reason | None] | None
+    )  # what the text, staged or else shown, rests on, with the tombstones' reasons
     wanted: Mapping[str, Any] | None  # the grants it is to have; None: leave them as they are
     held: Sequence[int] | None  # grantees without an end, in order
     ends: Mapping[str, str] | None  # when the grants of the others end

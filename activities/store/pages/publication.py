@@ -9,7 +9,7 @@ from psycopg.types.json import Jsonb
 
 from activities.contracts import PublishedPage
 from activities.store.pages.inheritance import Inherited
-from activities.store.pages.item_outcome import HIDDEN, READABLE, describe, owned
+from activities.store.pages.item_outcome import describe, owned, why_withheld
 from activities.store.pages.judge import Asked, Candidate, Outcome
 from activities.store.pointer import Pointer, end_sources, fork, move_pointer
 from activities.store.sources.access import TOO_WIDE, GrantedSet, NewGrants, write_grants
@@ -29,6 +29,10 @@ class Judged:
     asked: Asked | None
     is_hidden: bool = False  # with what it rests on
     is_spared: bool = False  # older texts of it rested on what is hidden now, the new one does not
+
+    @property
+    def why_withheld(self) -> str | None:
+        return why_withheld(self.candidate, self.outcome, is_hidden=self.is_hidden)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,8 +153,9 @@ class Publication:
                 failed=_ords(failed),
                 kept=_ords([each for each in failed if each.seen_seq is not None]),
             )
-        if hidden := [each.candidate for each in self.judged if each.is_hidden and each.outcome in READABLE]:
-            self._run("note_withheld", withheld=_pks(hidden), reasons=[HIDDEN] * len(hidden))
+        if hidden := [(each.candidate, why) for each in self.judged if (why := each.why_withheld)]:
+            candidates, reasons = zip(*hidden, strict=True)
+            self._run("note_withheld", withheld=_pks(candidates), reasons=list(reasons))
         if lost := self._with(Outcome.LOST):
             self._run("read_again", lost=_pks(lost))
 

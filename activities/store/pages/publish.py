@@ -4,7 +4,7 @@ Everything slow was staged before. Here one round trip takes the lock and reads 
 writes what it decided. A reader sees the whole page or nothing of it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import psycopg
@@ -133,15 +133,16 @@ def _judge_all(
     inherited = inherit(published, lambda root: closure(connection, schema, page.scope_id, root))
     if not inherited.hidden and not inherited.refused:
         return judged, []
-    return [_inheriting(each, inherited) for each in judged], inherited.hidden
+    hidden = {source_id for each in inherited.hidden for source_id in each.ids}
+    return [_inheriting(each, inherited, hidden) for each in judged], inherited.hidden
 
 
-def _inheriting(judged: Judged, inherited: Inheritance) -> Judged:
+def _inheriting(judged: Judged, inherited: Inheritance, hidden: Collection[str]) -> Judged:
     source_id = judged.candidate.source_id
     return replace(
         judged,
         outcome=Outcome.TOMBSTONED if source_id in inherited.refused else judged.outcome,
-        is_hidden=any(source_id in each.ids for each in inherited.hidden),
+        is_hidden=source_id in hidden,
         is_spared=source_id in inherited.spared,
     )
 

@@ -52,11 +52,10 @@ SELECT i.ord, i.kind, i.source_id, i.rev_id, r.version_id, s.source_pk,
        i.status ->> 'state' AS state, i.status ->> 'reason' AS reason, i.status ->> 'version' AS version,
        coalesce((i.status ->> 'unchanged')::boolean, false) AS is_unchanged, i.expected_revision,
        t.reason AS tombstone, t.gen AS tombstone_gen, t.source_seq AS tombstone_seq, t.source_version AS tombstone_version,
-       CASE WHEN r.is_derived THEN (
+       CASE WHEN coalesce(r.is_derived, v.is_derived) THEN (
          SELECT jsonb_object_agg(l.parent_source, (
-           SELECT x.reason FROM {schema}.tombstone x
-           WHERE x.scope_id = p.scope_id AND x.id = l.parent_source AND x.reason <> 'corrected'))
-         FROM {schema}.lineage l WHERE l.version_id = r.version_id) END AS parents,
+           SELECT x.reason FROM {schema}.tombstone x WHERE x.scope_id = p.scope_id AND x.id = l.parent_source))
+         FROM {schema}.lineage l WHERE l.version_id = coalesce(r.version_id, v.version_id)) END AS parents,
        i.grants AS wanted, s.grants AS held, s.access_version,
        CASE WHEN s.expiring <> '{}' THEN (
          SELECT jsonb_object_agg(e.grantee_id, e.expires_at) FROM {schema}.expiring_grant e WHERE e.source_pk = s.source_pk) END AS ends
@@ -74,7 +73,7 @@ LEFT JOIN {schema}.ingestion n ON n.source_pk = s.source_pk
 LEFT JOIN LATERAL (
   SELECT * FROM {schema}.tombstone x WHERE x.scope_id = p.scope_id AND x.id = i.source_id LIMIT 1) t ON true
 LEFT JOIN LATERAL (
-  SELECT x.source_seq, x.rev_id, x.version_id FROM {schema}.span x
+  SELECT x.source_seq, x.rev_id, x.version_id, x.is_derived FROM {schema}.span x
   WHERE x.build_id = p.build_id AND x.source_pk = s.source_pk AND x.gen_from > s.fence_gen
     AND x.gen_from <= p.gen AND x.gen_to > p.gen
   ORDER BY x.source_seq DESC LIMIT 1) v ON true
