@@ -11,12 +11,13 @@ import pytest
 from activities.contracts.repoint import MovedPage
 from activities.store import Store
 from activities.store.pages.publish import publish_page
+from activities.store.sources.tombstones import propagate
 from headwater.contracts import Grants
 from headwater.errors import AccessError
 from headwater.retriever import Retriever
-from tests.integration.asked import delete_sources, who
-from tests.integration.moving import ALICES, hosts, many_rows, move, parents_of
-from tests.integration.seen import of_schema, outcomes, seen, source_row
+from tests.integration.asked import delete_sources, new_request, who
+from tests.integration.moving import ALICES, SERVICE, SERVICES, hosts, many_rows, move, parents_of
+from tests.integration.seen import of_schema, outcomes, seen, source_row, table
 from tests.integration.staging_factory import Corpus, Document, push, stage
 from tests.integration.test_repoint_pages import reached
 from tests.integration.waiting import is_blocked, until
@@ -90,6 +91,28 @@ def test_what_is_derived_names_the_new_id_wherever_it_was_when_its_source_moved(
     assert parents_of(store, "published") == ["c"] and parents_of(store, "staged") == ["c#0001"]
     assert set(parents_of(store, "late")) == {"other", "a#0001", "b#0001", "c#0001"}
     assert reached(store, corpus, "c") == {"published", "staged", "late"} and reached(store, corpus, "a") == {"late"}
+
+
+def test_what_names_an_id_that_was_left_long_ago_inherits_what_became_of_the_last(store: Store, corpus: Corpus) -> None:
+    hosts(store, corpus, Document("a0"))
+    for number in range(9):
+        move(store, corpus, f"a{number}", f"a{number + 1}")
+    forget = new_request(store, corpus)
+    propagate(
+        store, corpus.scope, "a9", authorization=SERVICE, reason="forgotten", request_no=forget, actor=None,
+        service_principals=SERVICES,
+    )  # fmt: skip
+    hosts(store, corpus, Document("late", lineage=["a0"]))
+    assert parents_of(store, "late") == ["a0", *(f"a{number}" for number in range(1, 10))]
+    assert {row["id"] for row in table(store, "tombstone")} == {"a9", "late"}
+
+
+def test_moves_that_lead_back_are_followed_once(store: Store, corpus: Corpus) -> None:
+    hosts(store, corpus, Document("a"))
+    for pair in ("ab", "bc", "ca", "ad"):
+        move(store, corpus, *pair)
+    hosts(store, corpus, Document("late", lineage=["b#0001"]))
+    assert set(parents_of(store, "late")) == {f"{each}#0001" for each in "abcd"}
 
 
 def test_what_is_derived_from_a_new_text_under_an_old_id_names_that(store: Store, corpus: Corpus) -> None:

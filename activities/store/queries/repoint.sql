@@ -188,7 +188,8 @@ SELECT r.scope_id, %(actor)s, %(action)s, %(detail)s FROM {schema}.request r WHE
 -- follow_moves --
 -- A text that is about to be published may name what it rests on by an id which that has left meanwhile. It rests on what
 -- goes by the new id now, and names both: whoever follows either finds it. Where something new is under the old id since, that
--- is what it names. Asked under the scope's lock: an edge that was staged while a move was under way may have been missed.
+-- is what it names. Moves are followed to the last, through each id once (UNION), as they may lead back. Asked under the scope's
+-- lock: an edge that was staged while a move was under way may have been missed.
 INSERT INTO {schema}.lineage (scope_id, version_id, ord, parent_id)
 SELECT p.scope_id, l.version_id, l.ord, m.id || substr(l.parent_id, length(l.parent_source) + 1)
 FROM (
@@ -199,14 +200,13 @@ CROSS JOIN LATERAL (SELECT r.version_id FROM {schema}.revision r WHERE r.rev_id 
 CROSS JOIN LATERAL (SELECT * FROM {schema}.lineage x WHERE x.version_id = r.version_id OFFSET 0) l
 CROSS JOIN LATERAL (
   WITH RECURSIVE moved AS (
-    SELECT l.parent_source AS id, 0 AS moves
-    UNION ALL
-    SELECT f.to_id, m.moves + 1
+    SELECT l.parent_source AS id
+    UNION
+    SELECT f.to_id
     FROM moved m
     CROSS JOIN LATERAL (SELECT x.to_id FROM {schema}.forward x WHERE x.scope_id = p.scope_id AND x.from_id = m.id OFFSET 0) f
-    WHERE m.moves < 8
-      AND NOT EXISTS (
-        SELECT FROM {schema}.source s JOIN {schema}.span x USING (source_pk)
-        WHERE s.scope_id = p.scope_id AND s.source_id = m.id AND x.gen_to = 9223372036854775807 AND x.gen_from > s.fence_gen))
-  SELECT DISTINCT id FROM moved WHERE moves > 0) m
+    WHERE NOT EXISTS (
+      SELECT FROM {schema}.source s JOIN {schema}.span x USING (source_pk)
+      WHERE s.scope_id = p.scope_id AND s.source_id = m.id AND x.gen_to = 9223372036854775807 AND x.gen_from > s.fence_gen))
+  SELECT id FROM moved WHERE id <> l.parent_source) m
 ON CONFLICT DO NOTHING;
