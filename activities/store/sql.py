@@ -34,6 +34,14 @@ def fill(text: str, schema: str) -> str:
     return re.sub(r"\{(schema|reader|host)\}", lambda match: quoted(names[match[0]]), text)
 
 
+def in_slab(statement: bytes, slab: int) -> bytes:
+    """``statement`` for one partition of chunk alone: the number is written out.
+
+    Of a bound one a generic plan knows nothing, so it locks every partition, also one that is just being dropped.
+    """
+    return statement.replace(b"%(slab)s", b"%d" % slab)
+
+
 @cache
 def queries(schema: str, name: str) -> Mapping[str, bytes]:
     """The blocks of ``queries/<name>.sql``. Bytes, which psycopg takes from files without calling them injected."""

@@ -141,6 +141,21 @@ def wait_for_a_waiter(connection: psycopg.Connection) -> None:
     raise AssertionError("nobody came to wait")
 
 
+@pytest.mark.parametrize("reason", ["corrected", "forgotten"])
+def test_a_page_of_a_build_waits_for_no_partition_but_its_own(store: Store, corpus: Corpus, reason: str) -> None:
+    publish(store, corpus, Document("a"))
+    build = begin(store, corpus)
+    listed = green.list_missing(store, build.build_id, round_no=1, hold=False)
+    page = green.green_page(store, build.build_id, listed.first_seq)
+    assert page is not None
+    green.copy_page(store, page)
+    bury(store, corpus, "a", reason)
+    with ThreadPoolExecutor(1) as pool, store.connection() as connection, connection.transaction():
+        connection.execute("LOCK TABLE headwater.chunk_s0")
+        carried = pool.submit(green.publish_green, store, page.page_id, build.build_id).result(20)
+    assert carried.sources == (reason == "corrected")
+
+
 def test_a_deletion_meets_both_builds_at_once(store: Store, corpus: Corpus) -> None:
     publish(store, corpus, Document("a"), Document("b"))
     build = begin(store, corpus)

@@ -1,8 +1,11 @@
 """What is removed of hidden sources: all of their text and nothing else, once, whatever stops it in between."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from activities.store import Store
+from activities.store.builds import builds, slabs
 from activities.store.pages.publish import publish_page
 from activities.store.sources import removal as removal_module
 from activities.store.sources.removal import finish_layer, finished_layers, remove_rag
@@ -120,6 +123,14 @@ def test_a_removal_that_is_stopped_goes_on_and_counts_each_passage_once(store: S
     assert 0 < pages[-1] < 301
     assert remove_rag(store, corpus.scope, request_no=request_no) == 301
     assert remove_rag(store, corpus.scope, request_no=request_no) == 301 and not table(store, "chunk")
+
+
+def test_a_removal_waits_for_no_partition_but_its_own(store: Store, summaries: Corpus) -> None:
+    other = builds.begin_build(store, summaries.scope, space=None, large_chunks=0).slab
+    slabs.ensure_slab(store, other)
+    with ThreadPoolExecutor(1) as pool, store.connection() as connection, connection.transaction():
+        connection.execute(f"LOCK TABLE headwater.chunk_s{other:d}".encode())
+        assert pool.submit(remove, store, summaries, "doc").result(20) == 4
 
 
 def test_a_page_of_a_removal_is_small(store: Store, corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,8 +14,9 @@ from psycopg.types.json import Jsonb
 
 from activities.store.builds.builds import BuildConflict, check_building, hold_publishing
 from activities.store.database import Store
+from activities.store.garbage.freeing import delete_chunks
 from activities.store.pages.publish import PageConflict
-from activities.store.sql import queries
+from activities.store.sql import in_slab, queries
 
 PAGE_SIZE: Final = 100
 PAGE_CHUNKS: Final = 4_096  # a page of giants holds fewer
@@ -185,18 +186,22 @@ def publish_green(store: Store, page_id: int, build_id: int) -> Carried:
     """
     sql, key = queries(store.schema, "green"), {"page_id": page_id, "build_id": build_id}
     with store.connection() as connection:
-        if unfinished := connection.execute(sql["unfinished"], key).fetchone():
+        in_build = connection.execute(sql["slab"], key).fetchone()
+        if in_build is None:
+            raise _gone(page_id, build_id)
+        slab = int(in_build[0])
+        if unfinished := connection.execute(in_slab(sql["unfinished"], slab), key).fetchone():
             rev_id, wanted, there = unfinished
             raise PageConflict(f"Revision {rev_id} has {there} of its {wanted} chunks: embed page {page_id} first.")
         with connection.transaction():
             scope = connection.execute(queries(store.schema, "builds")["lock_scope_of"], key).fetchone()
             page = connection.execute(sql["published"], key).fetchone()
             if scope is None or page is None:
-                raise BuildConflict(f"Page {page_id} of build {build_id} is gone: start the re-index again.")
+                raise _gone(page_id, build_id)
             if page[1] is not None:
                 return Carried(**page[1])
             check_building(connection, store.schema, build_id)
-            connection.execute(sql["drop_buried"], key)
+            _drop_buried(connection, store.schema, page_id, slab)
             carried = connection.execute(sql["carried"], key).fetchall()
             if carried:
                 connection.execute(sql["replace_spans"], {**key, "source_pks": [pk for _, pk, _ in carried]})
@@ -210,3 +215,14 @@ def publish_green(store: Store, page_id: int, build_id: int) -> Carried:
                 connection.execute(sql[step], key)
             connection.execute(sql["finish_page"], {**key, "result": Jsonb(told)})
             return result
+
+
+def _drop_buried(connection: psycopg.Connection, schema: str, page_id: int, slab: int) -> None:
+    sql, key = queries(schema, "green"), {"page_id": page_id}
+    if buried := [rev_id for (rev_id,) in connection.execute(sql["buried"], key)]:
+        delete_chunks(connection, schema, {slab: buried})
+        connection.execute(sql["drop_buried"], {**key, "rev_ids": buried})
+
+
+def _gone(page_id: int, build_id: int) -> BuildConflict:
+    return BuildConflict(f"Page {page_id} of build {build_id} is gone: start the re-index again.")

@@ -1,13 +1,13 @@
 """Deleting revisions with all that hangs on them, a page at a time under the scope's lock: what collection is made of."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from typing import Final, Self
 
 import psycopg
 
-from activities.store.sql import queries
+from activities.store.sql import in_slab, queries
 
 PAGE: Final = 100  # revisions of one transaction: about 10 ms under the scope's lock
 
@@ -47,15 +47,32 @@ def delete_revisions(
     if not rev_ids:
         return Freed()
     with connection.pipeline() as pipeline:
-        # Each partition by itself: a statement over all of them would lock all of them.
-        emptied = [
-            connection.execute(sql["delete_chunks"], {"slab": slab, "rev_ids": list(members)})
-            for slab, members in slabs.items()
-        ]
+        emptied = _delete_chunks(connection, schema, slabs)
         for statement in ("unlink_items", "delete_revisions"):
             connection.execute(sql[statement], {"rev_ids": list(rev_ids)})
         pipeline.sync()
         return Freed(revisions=len(rev_ids), chunks=sum(cursor.rowcount for cursor in emptied))
+
+
+def by_slab(revisions: Iterable[tuple[int, int]]) -> dict[int, list[int]]:
+    """Revisions by the partition of their chunks, from pairs of the two."""
+    slabs: dict[int, list[int]] = {}
+    for rev_id, slab in revisions:
+        slabs.setdefault(slab, []).append(rev_id)
+    return slabs
+
+
+def delete_chunks(connection: psycopg.Connection, schema: str, slabs: Mapping[int, Collection[int]]) -> int:
+    """How many chunks the revisions had in their `slabs`, which are gone."""
+    return sum(cursor.rowcount for cursor in _delete_chunks(connection, schema, slabs))
+
+
+def _delete_chunks(
+    connection: psycopg.Connection, schema: str, slabs: Mapping[int, Collection[int]]
+) -> list[psycopg.Cursor]:
+    """Each partition by itself: a statement over all of them would lock all of them. In a pipeline, counted after its sync."""
+    statement = queries(schema, "garbage")["delete_chunks"]
+    return [connection.execute(in_slab(statement, slab), {"rev_ids": list(rev_ids)}) for slab, rev_ids in slabs.items()]
 
 
 def delete_versions(connection: psycopg.Connection, schema: str, version_ids: Collection[int]) -> int:

@@ -14,7 +14,7 @@ import psycopg
 
 from activities.store.database import Store
 from activities.store.garbage.dropping import drop_builds
-from activities.store.garbage.freeing import PAGE, Freed, delete_revisions, delete_versions, locked
+from activities.store.garbage.freeing import PAGE, Freed, by_slab, delete_revisions, delete_versions, locked
 from activities.store.requests import InvalidInput, audit
 from activities.store.sql import queries
 from headwater.models import Scope
@@ -205,9 +205,7 @@ def _drop_revisions(corpus: Corpus, rev_ids: Sequence[int]) -> tuple[Freed, int]
     with locked(connection, corpus.schema, corpus.scope_id) as floor:
         spanned = [row[0] for row in connection.execute(sql["delete_dead_spans"], {**key, "min_gen": floor})]
         rows = connection.execute(sql["dead_revisions"], {**key, "spanned": spanned}).fetchall()
-        slabs: dict[int, list[int]] = {}
-        for rev_id, _, slab in rows:
-            slabs.setdefault(slab, []).append(rev_id)
+        slabs = by_slab((rev_id, slab) for rev_id, _, slab in rows)
         freed = delete_revisions(connection, corpus.schema, [rev_id for rev_id, _, _ in rows], slabs=slabs)
     documents = delete_versions(connection, corpus.schema, {version_id for _, version_id, _ in rows})
     return freed + Freed(documents=documents), len(spanned)

@@ -177,6 +177,7 @@ WHERE r.state IN ('live', 'retired')
        WHERE t.scope_id = %(scope_id)s AND t.id = r.source_id LIMIT 1) IS DISTINCT FROM 'legal_hold';
 
 -- delete_chunks --
+-- Of one partition, whose number is written out.
 DELETE FROM {schema}.chunk WHERE slab = %(slab)s AND rev_id = ANY (%(rev_ids)s);
 
 -- unlink_items --

@@ -158,38 +158,39 @@ FROM new n JOIN old o USING (version_id) JOIN {schema}.chunk c ON c.slab = o.sla
 -- finish_copy --
 UPDATE {schema}.page SET state = 'prepared' WHERE page_id = %(page_id)s AND state = 'listed';
 
+-- slab --
+SELECT slab FROM {schema}.build WHERE build_id = %(build_id)s;
+
 -- unfinished --
--- Staged revisions of the page that lack chunks. Read before the lock: chunks only ever come.
+-- Staged revisions of the page that lack chunks. Read before the lock: chunks only ever come. The slab is written out.
 SELECT r.rev_id, r.n_chunks, c.n
 FROM {schema}.page_item i
 JOIN {schema}.page p USING (page_id)
-JOIN {schema}.build b USING (build_id)
 JOIN {schema}.revision r USING (rev_id)
-CROSS JOIN LATERAL (SELECT count(*) AS n FROM {schema}.chunk c WHERE c.slab = b.slab AND c.rev_id = r.rev_id) c
+CROSS JOIN LATERAL (SELECT count(*) AS n FROM {schema}.chunk c WHERE c.slab = %(slab)s AND c.rev_id = r.rev_id) c
 WHERE i.page_id = %(page_id)s AND p.state <> 'published' AND c.n <> r.n_chunks
 ORDER BY r.rev_id LIMIT 1;
 
 -- published --
 SELECT state, result FROM {schema}.page WHERE page_id = %(page_id)s;
 
--- drop_buried --
+-- buried --
 -- What was forgotten or revoked since it was staged leaves nothing behind: its chunks were copied after those of the live build
 -- were removed, or before.
-WITH buried AS MATERIALIZED (
-  SELECT r.rev_id
-  FROM {schema}.page_item i
-  JOIN {schema}.revision r USING (rev_id)
-  JOIN {schema}.source o ON o.source_pk = r.source_pk
-  WHERE i.page_id = %(page_id)s
-    AND (SELECT true FROM {schema}.tombstone t
-         WHERE t.scope_id = o.scope_id AND t.id = o.source_id AND t.reason IN ('forgotten', 'revoked') LIMIT 1)),
-chunks AS (
-  DELETE FROM {schema}.chunk
-  WHERE slab = (SELECT slab FROM {schema}.build WHERE build_id = %(build_id)s) AND rev_id IN (SELECT rev_id FROM buried)),
-cuts AS (DELETE FROM {schema}.cut WHERE rev_id IN (SELECT rev_id FROM buried)),
-revisions AS (UPDATE {schema}.revision SET n_chunks = 0 WHERE rev_id IN (SELECT rev_id FROM buried))
+SELECT r.rev_id
+FROM {schema}.page_item i
+JOIN {schema}.revision r USING (rev_id)
+JOIN {schema}.source o ON o.source_pk = r.source_pk
+WHERE i.page_id = %(page_id)s
+  AND (SELECT true FROM {schema}.tombstone t
+       WHERE t.scope_id = o.scope_id AND t.id = o.source_id AND t.reason IN ('forgotten', 'revoked') LIMIT 1);
+
+-- drop_buried --
+-- Their chunks are gone.
+WITH cuts AS (DELETE FROM {schema}.cut WHERE rev_id = ANY (%(rev_ids)s)),
+revisions AS (UPDATE {schema}.revision SET n_chunks = 0 WHERE rev_id = ANY (%(rev_ids)s))
 UPDATE {schema}.page_item SET rev_id = NULL, status = '{"state": "gone"}'
-WHERE page_id = %(page_id)s AND rev_id IN (SELECT rev_id FROM buried);
+WHERE page_id = %(page_id)s AND rev_id = ANY (%(rev_ids)s);
 
 -- carried --
 -- What of the page readers still see, and the build does not hold yet.

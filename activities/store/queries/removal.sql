@@ -52,8 +52,8 @@ cleared AS (
 DELETE FROM {schema}.staged_content c USING pushed w WHERE c.content_id = w.content_id;
 
 -- old_revisions --
--- Their chunk sets in every build, until they hold no chunk any more.
-SELECT r.rev_id, r.n_chunks
+-- Their chunk sets in every build, until they hold no chunk any more, and where these are.
+SELECT r.rev_id, r.n_chunks, (SELECT b.slab FROM {schema}.build b WHERE b.build_id = r.build_id) AS slab
 FROM unnest(%(source_pks)s::bigint[]) AS u (source_pk)
 CROSS JOIN LATERAL (
   SELECT v.version_id FROM {schema}.document_version v WHERE v.source_pk = u.source_pk OFFSET 0) v
@@ -61,11 +61,6 @@ JOIN {schema}.revision r ON r.version_id = v.version_id
 WHERE r.n_chunks > 0
   AND EXISTS (SELECT FROM {schema}.revision o WHERE o.version_id = v.version_id AND o.base_gen < %(gen)s)
 ORDER BY r.rev_id LIMIT %(limit)s;
-
--- delete_chunks --
-DELETE FROM {schema}.chunk c
-USING {schema}.revision r JOIN {schema}.build b USING (build_id)
-WHERE r.rev_id = ANY (%(rev_ids)s) AND c.slab = b.slab AND c.rev_id = r.rev_id;
 
 -- empty_revisions --
 WITH k AS (DELETE FROM {schema}.cut WHERE rev_id = ANY (%(rev_ids)s))

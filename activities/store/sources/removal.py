@@ -8,6 +8,7 @@ from psycopg import Connection
 from psycopg.types.json import Jsonb
 
 from activities.store.database import Store
+from activities.store.garbage.freeing import by_slab, delete_chunks
 from activities.store.sources.tombstones import propagated
 from activities.store.sql import queries
 from headwater.models import Scope
@@ -84,9 +85,11 @@ def _remove_page(
             "source_pks": _removable(connection, store.schema, scope_id, page),
         }
         asked = {**removable, "limit": REVISIONS_A_PAGE}
-        rev_ids = _as_many_as_fit(connection.execute(sql["old_revisions"], asked).fetchall())
+        found = connection.execute(sql["old_revisions"], asked).fetchall()
+        rev_ids = _as_many_as_fit([(rev_id, chunks) for rev_id, chunks, _ in found])
         if rev_ids:
-            deleted = connection.execute(sql["delete_chunks"], {"rev_ids": rev_ids}).rowcount
+            slabs = by_slab((rev_id, slab) for rev_id, _, slab in found[: len(rev_ids)])
+            deleted = delete_chunks(connection, store.schema, slabs)
             connection.execute(sql["empty_revisions"], {"rev_ids": rev_ids})
             moved = _Progress(progress.removed + deleted, progress.done)
         else:
