@@ -1,4 +1,4 @@
-"""JSON Schemas of what the public workflows take and answer, for hosts in any language: `python -m workers.schemas`.
+"""JSON Schemas of what the public workflows take and answer, and hosts' handlers are told: `python -m workers.schemas`.
 
 Made from the models that check the inputs, into `deploy/schemas`; a test keeps them equal.
 """
@@ -13,6 +13,8 @@ from typing import Any, Final, Literal
 from pydantic import BaseModel
 
 from headwater import contracts
+from headwater.contracts.deletion import LayerInput
+from headwater.contracts.repoint import MoveLayerInput
 
 FOLDER: Final = Path(__file__).parent.parent / "deploy" / "schemas"
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
@@ -53,6 +55,9 @@ PUBLIC: Final = {
     "CollectGarbage": PublicWorkflow(contracts.CollectGarbageInput, contracts.CollectGarbageResult),
 }
 
+# Activities of hosts, by the setting that names them. Each answers with a whole number.
+HANDLERS: Final[Mapping[str, Model]] = {"DeletionHandler": LayerInput, "RepointHandler": MoveLayerInput}
+
 
 def schemas() -> dict[str, str]:
     """The text of each file, by its name."""
@@ -70,6 +75,8 @@ def _schemas() -> Iterator[tuple[str, dict[str, Any]]]:
                 yield f"{name}.{update}.output", _schema(answer, "serialization")
         for query, answer in workflow.queries.items():
             yield f"{name}.{query}.output", _schema(answer, "serialization")
+    for name, told in HANDLERS.items():
+        yield f"{name}.input", _schema(told, "serialization")
 
 
 def _schema(model: Model, mode: Literal["validation", "serialization"]) -> dict[str, Any]:

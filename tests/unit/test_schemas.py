@@ -6,7 +6,11 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # it comes without types
 from pydantic import BaseModel, ValidationError
+from temporalio.contrib.pydantic import pydantic_data_converter
 
+from headwater.contracts.deletion import LayerInput
+from headwater.contracts.repoint import MoveLayerInput
+from headwater.models import Scope
 from workers.schemas import FOLDER, PUBLIC, schemas
 
 SCOPE = {"tenant_id": "t1", "resource_id": "docs", "corpus_id": "handbook"}
@@ -55,6 +59,30 @@ def test_schema_and_model_agree_on_what_is_an_input(name: str) -> None:
     for field in schema["required"]:
         without = {key: value for key, value in right.items() if key != field}
         assert not accepts(without) and not _is_valid(PUBLIC[name].input, without), field
+
+
+@pytest.mark.parametrize(
+    ("name", "told", "fields"),
+    [
+        (
+            "DeletionHandler",
+            LayerInput(scope=Scope.model_validate(SCOPE), source_id="a", ids=("a", "b"), reason="revoked"),
+            {"scope", "source_id", "ids", "reason"},
+        ),
+        (
+            "RepointHandler",
+            MoveLayerInput(scope=Scope.model_validate(SCOPE), from_id="a/", to_id="b/", is_prefix=True, until="a/7"),
+            {"scope", "from", "to", "is_prefix", "after", "until"},
+        ),
+    ],
+)
+def test_what_a_handler_is_told_is_what_its_schema_says(name: str, told: BaseModel, fields: set[str]) -> None:
+    schema = json.loads(schemas()[f"{name}.input.json"])
+    Draft202012Validator.check_schema(schema)
+    (payload,) = pydantic_data_converter.payload_converter.to_payloads([told])
+    sent = json.loads(payload.data)
+    Draft202012Validator(schema).validate(sent)
+    assert set(sent) == set(schema["properties"]) == set(schema["required"]) == fields
 
 
 def test_unknown_fields_are_ignored_in_what_is_nested_too() -> None:
