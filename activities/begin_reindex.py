@@ -13,7 +13,7 @@ from activities.new_space import new_space
 from activities.store import Store
 from activities.store.builds import builds, slabs
 from activities.store.requests import InvalidInput
-from activities.store.scopes import SpaceSpec
+from activities.store.scopes import SpaceSpec, live_build
 from headwater.chunking.profile import ChunkingProfile
 from headwater.errors import HeadwaterError, LimitError, TransientError, ValidationError
 
@@ -68,8 +68,15 @@ class ReindexBeginner:
         )
 
     def _space(self, wanted: BeginReindex) -> SpaceSpec:
-        spec = wanted.embedder or self._embedder
-        sizes = self._sizes if wanted.chunker is None else parse_chunker(wanted.chunker, self._sizes)
+        live = live_build(self._store, wanted.scope)
+        spec, sizes = self._embedder, self._sizes
+        # What is asked for changes, and nothing beside it; asked for nothing, the corpus gets what a new one would.
+        if live is not None and wanted.chunker is not None:
+            spec = live.embedder_spec
+        if live is not None and wanted.embedder is not None:
+            sizes = parse_chunker(live.chunker, self._sizes)
+        spec = wanted.embedder or spec
+        sizes = sizes if wanted.chunker is None else parse_chunker(wanted.chunker, self._sizes)
         try:
             return new_space(spec, self._embedders.named(spec), chunk_size=sizes[0], chunk_overlap=sizes[1])
         except TransientError:
@@ -95,5 +102,5 @@ def parse_chunker(text: str, sizes: tuple[int, int]) -> tuple[int, int]:
             profile = ChunkingProfile.from_fingerprint(text)
     except (ValidationError, LimitError) as error:
         why = f" ({str(error).rstrip('.')})" if isinstance(error, LimitError) else ""
-        raise InvalidInput(f"chunker: {text[:80]!r} is none{why}: write {GRAMMAR}.") from None
+        raise InvalidInput(f"chunker: {text[:80]!r} is not a chunker{why}: write {GRAMMAR}.") from None
     return profile.size, profile.overlap

@@ -12,6 +12,7 @@ from temporalio.worker import Worker
 from activities.embedder_source import EmbedderSource
 from activities.store import Store
 from workers.options import WorkerOptions
+from workers.payloads import strict
 from workers.schedules import ensure_collecting
 from workers.served import WORKFLOWS, Activities, db_activities, embed_activities, io_activities
 from workers.tenant_guard import tenant_guards
@@ -33,7 +34,7 @@ async def running_workers(
 ) -> AsyncIterator[Sequence[Worker]]:
     """Workers for ``options.roles``, polling until the block is left; then they finish what is under way."""
     with contextlib.ExitStack() as tools:
-        workers = _workers(client, store, options, embedders or EmbedderSource(), tools)
+        workers = _workers(strict(client), store, options, embedders or EmbedderSource(), tools)
         async with contextlib.AsyncExitStack() as running:
             for worker in workers:
                 await running.enter_async_context(worker)

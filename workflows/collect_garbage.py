@@ -29,7 +29,7 @@ class CollectGarbage:
     """Every page is done again harmlessly, so that what is killed anywhere is simply gone on with."""
 
     @workflow.run
-    async def run(self, raw: Any, carried: CarriedCollection | None = None) -> CollectGarbageResult:
+    async def run(self, raw: Any = None, carried: CarriedCollection | None = None) -> CollectGarbageResult:
         request = parse_input(CollectGarbageInput, raw)
         carried = carried or CarriedCollection()
         freed, step = carried.freed, carried.step

@@ -44,7 +44,7 @@ class CarriedTick(BaseModel):
 @workflow.defn(name="CollectTick")
 class CollectTick:
     @workflow.run
-    async def run(self, raw: Any, carried: CarriedTick | None = None) -> CollectTickResult:
+    async def run(self, raw: Any = None, carried: CarriedTick | None = None) -> CollectTickResult:
         asked = parse_input(CollectTickInput, raw)
         self._carried = carried or CarriedTick(tenants=asked.tenants or [""])
         try:

@@ -17,7 +17,7 @@ class DeleteSources:
     """One transaction for all of them."""
 
     @workflow.run
-    async def run(self, raw: Any) -> DeleteSourcesResult:
+    async def run(self, raw: Any = None) -> DeleteSourcesResult:
         request = parse_input(DeleteSourcesInput, raw)
 
         async def work(request_no: int) -> DeleteSourcesResult:

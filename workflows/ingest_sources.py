@@ -20,7 +20,7 @@ with workflow.unsafe.imports_passed_through():
 @workflow.defn(name="IngestSources")
 class IngestSources:
     @workflow.run
-    async def run(self, raw: Any) -> IngestSourcesResult:
+    async def run(self, raw: Any = None) -> IngestSourcesResult:
         request = parse_input(IngestSourcesInput, raw)
         return await once(
             request, IngestSourcesResult, lambda request_no: _ingest(request, request_no), makes_corpus=True

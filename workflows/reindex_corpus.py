@@ -54,13 +54,13 @@ class CarriedReindex(BaseModel):
 @workflow.defn(name="ReindexCorpus")
 class ReindexCorpus:
     @workflow.init
-    def __init__(self, raw: Any, carried: CarriedReindex | None = None) -> None:
+    def __init__(self, raw: Any = None, carried: CarriedReindex | None = None) -> None:
         self._carried = carried or CarriedReindex()
         self._is_aborted = False
         self._is_over = False
 
     @workflow.run
-    async def run(self, raw: Any, carried: CarriedReindex | None = None) -> ReindexCorpusResult:
+    async def run(self, raw: Any = None, carried: CarriedReindex | None = None) -> ReindexCorpusResult:
         order = parse_input(ReindexOrder, raw)
         work = asyncio.create_task(self._work(order, raw))
         try:

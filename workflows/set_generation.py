@@ -18,7 +18,7 @@ class SetGeneration:
     """One transaction, carried out once for each run."""
 
     @workflow.run
-    async def run(self, raw: Any) -> SetGenerationResult:
+    async def run(self, raw: Any = None) -> SetGenerationResult:
         request = parse_input(SetGenerationInput, raw)
         wanted = MovePointer(
             scope=request.scope, generation=request.generation, pin=request.pin, requested_by=request.requested_by

@@ -17,7 +17,7 @@ class SetSourceAccess:
     """One transaction for all sources of the request. Nothing is embedded or published."""
 
     @workflow.run
-    async def run(self, raw: Any) -> SetSourceAccessResult:
+    async def run(self, raw: Any = None) -> SetSourceAccessResult:
         request = parse_input(SetSourceAccessInput, raw)
 
         async def work(request_no: int) -> SetSourceAccessResult:

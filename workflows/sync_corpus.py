@@ -8,7 +8,7 @@ import asyncio
 from typing import Any, Final
 
 from temporalio import workflow
-from temporalio.exceptions import ActivityError, ApplicationError
+from temporalio.exceptions import ActivityError, ApplicationError, is_cancelled_exception
 
 with workflow.unsafe.imports_passed_through():
     from pydantic import BaseModel
@@ -54,21 +54,23 @@ class Carried(BaseModel):
 @workflow.defn(name="SyncCorpus")
 class SyncCorpus:
     @workflow.init
-    def __init__(self, raw: Any, carried: Carried | None = None) -> None:
+    def __init__(self, raw: Any = None, carried: Carried | None = None) -> None:
         self._carried = carried or Carried()
         self._ended = self._carried.begun - (self._carried.in_pass is not None)
         self._hands_over = False
         self._failure: ApplicationError | None = None
 
     @workflow.run
-    async def run(self, raw: Any, carried: Carried | None = None) -> SyncResult:
+    async def run(self, raw: Any = None, carried: Carried | None = None) -> SyncResult:
         try:
             return await self._run(parse_input(SyncCorpusInput, raw), raw)
         except (ActivityError, ApplicationError, asyncio.CancelledError) as error:
             # Those who wait for a result are told why there will be none.
             self._failure = cause_of(error, cancelled=CANCELLED)
             await workflow.wait_condition(workflow.all_handlers_finished)
-            raise
+            if is_cancelled_exception(error):
+                raise
+            raise self._failure from None
 
     async def _run(self, request: SyncCorpusInput, raw: Any) -> SyncResult:
         passes_before = self._ended

@@ -195,12 +195,12 @@ class HeadwaterClient:
         prefix: tuple[str, str] | None = None,
         continue_on_error: bool = False,
     ) -> RenameSourcesResult:
-        """Move many sources, each whole: pairs of (from, to), or all whose id begins with a prefix."""
+        """Move many sources, each whole: pairs of (from, to), or all whose id begins with a prefix: ("old/", "new/")."""
         fields = {
             "request_id": request_id,
             "authorization": authorization,
-            "renames": None if renames is None else [{"from": each[0], "to": each[1]} for each in renames],
-            "prefix": None if prefix is None else {"from": prefix[0], "to": prefix[1]},
+            "renames": None if renames is None else [dict(zip(("from", "to"), each, strict=True)) for each in renames],
+            "prefix": None if prefix is None else dict(zip(("from", "to"), prefix, strict=True)),
             "continue_on_error": continue_on_error,
         }
         return await self._ask("RenameSources", RenameSourcesInput, RenameSourcesResult, scope, fields)

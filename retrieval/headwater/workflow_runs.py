@@ -62,6 +62,8 @@ WAITING_HELPS: Final = (
     RPCStatusCode.CANCELLED,
     RPCStatusCode.RESOURCE_EXHAUSTED,
     RPCStatusCode.ABORTED,
+    RPCStatusCode.UNKNOWN,  # so the SDK calls a connection that broke in the middle of a call
+    RPCStatusCode.FAILED_PRECONDITION,  # the workflow is ending: asked again, Temporal says how
 )
 
 

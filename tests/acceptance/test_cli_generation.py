@@ -34,21 +34,23 @@ def test_the_generations_are_listed_and_one_of_them_is_shown(headwater: CommandL
     ended = headwater.run_here("generation", "rollback", "1", "--corpus", CORPUS)
     assert ended.status == 0, ended.err
     assert ended.out == f"Readers of {CORPUS} see generation 1 of build {listed['live_build']}.\n"
-    assert (
-        f"1 document shows an older text than before: `headwater sync folder PATH --corpus {CORPUS} --full`"
-        in ended.err
-    )
+    assert "1 document shows an older text than the newest, or none: the next sync reads" in ended.err
+    assert f"`headwater sync folder PATH --corpus {CORPUS} --full`" in ended.err
     shown = headwater.run_here("generation", "list", "--corpus", CORPUS)
     assert f"Readers of {CORPUS} see generation 1" in shown.out and "1 to 2 can be shown" in shown.out
 
 
-def test_a_pinned_corpus_says_so_and_is_let_go(headwater: CommandLine) -> None:
+def test_a_pinned_corpus_says_so_and_is_let_go(headwater: CommandLine, folder: Path) -> None:
     pinned = headwater.run_here("generation", "pin", "--corpus", CORPUS)
     assert (pinned.status, pinned.out.endswith(", and stay there.\n")) == (0, True)
+    files(folder, {"c.md": "the third"})
+    synced = headwater.run_here("sync", "folder", folder, "--corpus", CORPUS, "--name", "shelf", "--json")
+    assert '"generation":3' in synced.out.replace(" ", ""), "the last published, whatever readers see"
+    assert "pinned: readers stay at generation 1; `headwater generation unpin" in synced.err
     assert headwater.json_here("status", "--corpus", CORPUS)["corpora"][0]["pinned"] is True
     assert " pinned" in headwater.run_here("status", "--corpus", CORPUS).out
     assert headwater.json_here("generation", "unpin", "--corpus", CORPUS) == {
-        "generation": 2,
+        "generation": 3,
         "build": headwater.json_here("generation", "list", "--corpus", CORPUS)["live_build"],
         "pinned": False,
         "stale": 0,

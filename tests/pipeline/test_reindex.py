@@ -40,7 +40,7 @@ async def test_readers_see_the_same_in_another_space(
     synced = await pipeline.sync(shelf)
     before, question = pipeline.visible(), parts_of(7, 1)[3]
     found = answers(database, question, spec=SPEC)
-    result = await reindex(pipeline, embedder=OTHER, chunker=SAME_CUTS)
+    result = await reindex(pipeline, embedder=OTHER)  # the chunker stays as the corpus has it
     assert (result.sources, result.chunks, result.failed) == (DOCUMENTS, DOCUMENTS * PARTS, 0)
     assert result.generation == synced.generation + 1
     assert pipeline.visible() == before
@@ -54,6 +54,16 @@ async def test_readers_see_the_same_in_another_space(
     assert pipeline.visible() == before
     assert answers(database, question, spec=SPEC) == found
     assert [state for _, state, _ in builds(store)] == ["live", "retired"]
+
+
+async def test_a_chunker_alone_leaves_the_embedder_as_the_corpus_has_it(
+    pipeline: Pipeline, database: str, shelf: Shelf
+) -> None:
+    shelf.write("a.txt", "First things. Second ones.")
+    pipeline.register(shelf)
+    await pipeline.sync(shelf)
+    assert (await reindex(pipeline, chunker="chars:16/0")).chunks == 2
+    assert answers(database, "another", spec=SPEC)
 
 
 async def test_what_changes_meanwhile_is_in_the_new_build_too(

@@ -137,7 +137,7 @@ def test_the_end_of_a_grant_is_a_time_with_an_offset(at: object) -> None:
 def test_times_keep_their_instant() -> None:
     end = parse(
         SetSourceAccessInput,
-        grants=[{"source_id": "a", "access_version": 1, "expires_at": "2026-01-31T12:00:00.5+02:00"}],
+        grants=[{"source_id": "a", "access_version": 1, "everyone": True, "expires_at": "2026-01-31T12:00:00.5+02:00"}],
     )
     assert end.grants[0].expires_at.isoformat() == "2026-01-31T12:00:00.500000+02:00"
 
@@ -147,6 +147,7 @@ def test_times_keep_their_instant() -> None:
     [
         ({"access_version": 0}, "access_version"),
         ({"access_version": None}, "access_version"),
+        ({"access_version": 2**53}, "access_version"),
         ({"principal_ids": ["x" * 257]}, "principal_ids"),
         ({"principal_ids": ["a\0b"]}, "principal_ids"),
         ({"expiring": [{"expires_at": "2026-01-31T12:00:00Z"}]}, "expiring"),
@@ -154,13 +155,22 @@ def test_times_keep_their_instant() -> None:
     ],
 )
 def test_grants_that_cannot_be_kept_are_named(changed: dict[str, Any], said: str) -> None:
-    grants = [{"source_id": "a", "access_version": 1, **changed}]
+    grants = [{"source_id": "a", "access_version": 1, "everyone": True, **changed}]
     assert said in refused(SetSourceAccessInput, grants=grants)[1]
+
+
+def test_a_set_that_names_no_grantees_is_a_slip_and_revokes_nothing() -> None:
+    misspelt = {"source_id": "a", "access_version": 2, "principals": ["bob"]}
+    assert "grants.0 says nobody" in refused(SetSourceAccessInput, grants=[misspelt])[1]
+    pushed = {"source_id": "a", "text": "some", "grants": {"access_version": 2, "groups": ["hr"]}}
+    assert "sources.0.grants says nobody" in refused(IngestSourcesInput, sources=[pushed])[1]
+    empty = {"source_id": "a", "access_version": 2, "principal_ids": []}
+    assert parse(SetSourceAccessInput, grants=[empty]).grants[0].principal_ids == ()
 
 
 def test_a_request_grants_1024_sources_each_once() -> None:
     def sets(count: int) -> list[dict[str, Any]]:
-        return [{"source_id": f"s{number}", "access_version": 1} for number in range(count)]
+        return [{"source_id": f"s{number}", "access_version": 1, "everyone": True} for number in range(count)]
 
     assert len(parse(SetSourceAccessInput, grants=sets(1_024)).grants) == 1_024
     assert refused(SetSourceAccessInput, grants=sets(1_025))[0] == "InvalidInput"

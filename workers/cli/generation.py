@@ -99,8 +99,9 @@ def rollback_command(invocation: Invocation, *, generation: int, corpus: str, as
         invocation.output.line(_shown(corpus, result))
         if result.stale:
             invocation.output.note(
-                f"{result.stale:,} {'document shows' if result.stale == 1 else 'documents show'} an older text than before: "
-                f"`headwater sync folder PATH --corpus {corpus} --full` reads all of them again."
+                f"{result.stale:,} {'document shows' if result.stale == 1 else 'documents show'} an older text than the newest, "
+                f"or none: the next sync reads those of a folder again (`headwater sync folder PATH --corpus {corpus} --full` "
+                "all of them), and what a host pushed comes back when it is pushed again; or roll forward."
             )
 
 

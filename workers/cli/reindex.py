@@ -31,12 +31,12 @@ LINE_EVERY_S: Final = 5.0
 @click.option(
     "--embedder",
     metavar="SPEC",
-    help="onnx:minilm, onnx:/path/to/folder or hash:384; by default the workers' HEADWATER_EMBEDDER.",
+    help="onnx:minilm, onnx:/path/to/folder or hash:384; by default the corpus's own with --chunker, else the workers' HEADWATER_EMBEDDER.",
 )
 @click.option(
     "--chunker",
     metavar="NAME",
-    help="chars:SIZE or chars:SIZE/OVERLAP, in characters; by default the workers' HEADWATER_CHUNK_SIZE and _OVERLAP.",
+    help="chars:SIZE or chars:SIZE/OVERLAP, in characters; by default the corpus's own with --embedder, else the workers' HEADWATER_CHUNK_SIZE and _OVERLAP.",
 )
 @with_json
 @pass_invocation

@@ -86,10 +86,16 @@ def folder_command(
         result = asyncio.run(_sync(invocation, services, store, embedders, row, request, quiet=as_json))
         if not services.has_workers:
             collect_little(store, request.scope, settings)
+        held_at = pinned_generation(store, request.scope)
     if as_json:
         invocation.output.json(result.model_dump(mode="json"))
     else:
         report(invocation.output, result)
+    if held_at is not None:
+        invocation.output.note(
+            f"The corpus is pinned: readers stay at generation {held_at}; `headwater generation unpin --corpus "
+            f"{request.scope}` shows them what was published since."
+        )
     return EXIT_FAILED if strict and result.failed else 0
 
 
@@ -125,6 +131,14 @@ async def _sync(
             with suppress(HeadwaterError):
                 display.show(await asyncio.to_thread(pass_progress, store, row.connector_id))
         return result
+
+
+def pinned_generation(store: "Store", scope: Scope) -> int | None:
+    """Where readers are held; None where they follow."""
+    from activities.store.status import corpora
+
+    (corpus,) = corpora(store, scope)
+    return corpus["generation"] if corpus["pinned"] else None
 
 
 def collect_little(store: "Store", scope: Scope, settings: Settings) -> None:

@@ -123,7 +123,7 @@ def end_pass(store: Store, connector_id: int, *, fence: int, pass_no: int, pause
             connection.execute(sql["forget_old_pages"], key)
         failed = connection.execute(sql["failed_sources"], key).fetchall()
         unlisted = connection.execute(sql["unlisted_parts"], key).fetchall()
-        generation = connection.execute(sql["live_generation"], key).fetchone()
+        generation = connection.execute(sql["last_generation"], key).fetchone()
     failures = [(path, "failed", reason) for path, reason in unlisted]
     failures += [(source_id, state, reason) for source_id, state, reason, _ in failed]
     return PassEnd(

@@ -95,8 +95,11 @@ SELECT u ->> 'path' AS path, u ->> 'reason' AS reason
   FROM {schema}.page p, jsonb_array_elements(p.unlisted) u
  WHERE p.connector_id = %(connector_id)s AND p.pass_no = %(pass_no)s ORDER BY p.seq, 1 LIMIT 100;
 
--- live_generation --
-SELECT sc.live_gen FROM {schema}.connector c JOIN {schema}.scope sc USING (scope_id) WHERE c.connector_id = %(connector_id)s;
+-- last_generation --
+-- The last that was published, which readers may be kept from.
+SELECT CASE WHEN sc.pinned THEN b.head_gen ELSE sc.live_gen END, sc.live_gen
+  FROM {schema}.connector c JOIN {schema}.scope sc USING (scope_id) JOIN {schema}.build b ON b.build_id = sc.live_build
+ WHERE c.connector_id = %(connector_id)s;
 
 -- note_audit --
 INSERT INTO {schema}.audit (scope_id, actor, action, detail)

@@ -11,6 +11,9 @@ from headwater.errors import ValidationError
 SOURCES_MAX: Final = 1_024  # of one request
 PRINCIPALS_MAX: Final = 1_024  # of one source
 GROUPS_MAX: Final = 32
+# What any JSON reader can hold, and far from the end of Postgres's bigint: every deletion still raises it by one.
+ACCESS_VERSION_END: Final = 2**53
+GRANTEES: Final = frozenset({"principal_ids", "group_ids", "everyone", "expiring"})
 
 
 class ExpiringGrant(BaseModel):
@@ -40,7 +43,7 @@ class Grants(BaseModel):
     principal_ids: tuple[Name, ...] = ()
     group_ids: tuple[Name, ...] = ()
     everyone: bool = False
-    access_version: Annotated[int, Field(ge=1, lt=2**63, strict=True)]
+    access_version: Annotated[int, Field(ge=1, lt=ACCESS_VERSION_END, strict=True)]
     expires_at: Instant | None = None
     expiring: tuple[ExpiringGrant, ...] = ()
 
@@ -50,6 +53,14 @@ class Grants(BaseModel):
         principals = {*self.principal_ids, *(each.principal_id for each in self.expiring if each.principal_id)}
         groups = {*self.group_ids, *(each.group_id for each in self.expiring if each.group_id)}
         return len(principals) > PRINCIPALS_MAX or len(groups) > GROUPS_MAX
+
+
+def check_says_who(where: str, grants: object) -> None:
+    """Raises when raw ``grants`` name no field of grantees: ignoring one that is misspelt would revoke everything."""
+    if isinstance(grants, Mapping) and not GRANTEES & grants.keys():
+        raise ValidationError(
+            f"{where} says nobody: give principal_ids, group_ids, everyone or expiring, which may be empty to revoke"
+        )
 
 
 class SourceGrants(Grants):
@@ -68,6 +79,8 @@ class SetSourceAccessInput(RequestInput):
     def _is_small(cls, value: Any) -> Any:
         if isinstance(value, Mapping) and isinstance(value.get("grants"), list):
             check_bytes("grants", json_bytes(value["grants"]))
+            for number, each in enumerate(value["grants"]):
+                check_says_who(f"grants.{number}", each)
         return value
 
     @model_validator(mode="after")

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, model_validator
 
-from headwater.contracts.access import Grants
+from headwater.contracts.access import Grants, check_says_who
 from headwater.contracts.shared import Conflict, Output, RequestInput, SourceId, check_bytes, is_storable, json_bytes
 from headwater.errors import LimitError, ValidationError
 from headwater.ids import UNSTORABLE, check_source_id
@@ -98,6 +98,9 @@ class IngestSourcesInput(RequestInput):
     def _is_small(cls, value: Any) -> Any:
         if isinstance(value, Mapping) and isinstance(value.get("sources"), list):
             check_bytes("sources", json_bytes(value["sources"]))
+            for number, each in enumerate(value["sources"]):
+                if isinstance(each, Mapping):
+                    check_says_who(f"sources.{number}.grants", each.get("grants"))
         return value
 
     @model_validator(mode="after")

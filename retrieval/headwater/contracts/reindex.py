@@ -8,7 +8,8 @@ from headwater.contracts.shared import Output, WorkflowInput
 
 
 class ReindexCorpusInput(WorkflowInput):
-    """Input of ``ReindexCorpus``. Without ``embedder`` the workers' configured one; without ``chunker`` their sizes."""
+    """Input of ``ReindexCorpus``. Without ``embedder`` and ``chunker`` both are those a new corpus
+    would get from the workers; where one is given, the other stays as the corpus has it."""
 
     embedder: Annotated[str, Field(min_length=1, max_length=1_024)] | None = None
     chunker: Annotated[str, Field(min_length=1, max_length=256)] | None = None
