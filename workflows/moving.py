@@ -1,15 +1,13 @@
 """One page of a move, as `RepointSource` and `RenameSources` take it: the store first, then the handlers of hosts."""
 
-import asyncio
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, ApplicationError, is_cancelled_exception
 
 with workflow.unsafe.imports_passed_through():
     from activities.contracts import Done
-    from activities.contracts.deletion import Handler
     from activities.contracts.repoint import MovedPage, MovePage, NoteFailedMove
     from headwater import errors
     from headwater.contracts import FailedRename
@@ -17,7 +15,7 @@ with workflow.unsafe.imports_passed_through():
     from headwater.models import Authorization, Scope
     from workflows.act import act
     from workflows.failures import cause_of
-    from workflows.policies import HANDLER_RETRY, HANDLER_TIMEOUT
+    from workflows.handlers import call_handler
 
 ERROR_MAX: Final = 256  # characters of a failure that are kept
 # By the type that an activity raises; what is missing here has the code of the root.
@@ -79,7 +77,12 @@ class Mover:
         told = MoveLayerInput(
             scope=self.scope, from_id=from_id, to_id=to_id, is_prefix=is_prefix, after=after or None, until=moved.until
         )
-        return moved, {handler.kind: await _call(handler, told) for handler in moved.handlers}
+        return moved, {
+            handler.kind: await call_handler(
+                handler, told, task="move", did="changed", stays="What was moved stays moved."
+            )
+            for handler in moved.handlers
+        }
 
     async def note_failure(self, failure: FailedRename, *, step: str) -> None:
         """Audits that a pair was not moved. ``step`` is completed by the run: sent again, a request may fail again."""
@@ -102,34 +105,3 @@ def failed_rename(from_id: str, to_id: str, error: BaseException) -> FailedRenam
     cause = cause_of(error)
     code = CODES.get(cause.type or "", errors.HeadwaterError.code)
     return FailedRename(from_id=from_id, to_id=to_id, error=cause.message[:ERROR_MAX], code=code)
-
-
-async def _call(handler: Handler, told: MoveLayerInput) -> int:
-    where = f"The move handler {handler.kind} ({handler.activity} on {handler.task_queue})"
-    try:
-        count: Any = await workflow.execute_activity(
-            handler.activity,
-            told,
-            task_queue=handler.task_queue,
-            start_to_close_timeout=HANDLER_TIMEOUT,
-            retry_policy=HANDLER_RETRY,
-            summary=f"layer {handler.kind}",
-        )
-    except (ActivityError, asyncio.CancelledError) as error:
-        if is_cancelled_exception(error):
-            raise
-        # Its own words may repeat what it worked on, and this sentence is kept in the audit.
-        kind = cause_of(error).type or "an error"
-        raise ApplicationError(
-            f"{where} failed with {kind}: correct it, then send the request again. What was moved stays moved.",
-            type="HandlerFailed",
-            non_retryable=True,
-        ) from None
-    if not isinstance(count, int) or isinstance(count, bool) or count < 0:
-        raise ApplicationError(
-            f"{where} did not answer with how many records it changed, a whole number from 0: correct it, then send the "
-            "request again. What was moved stays moved.",
-            type="InvalidLayerCount",
-            non_retryable=True,
-        )
-    return count

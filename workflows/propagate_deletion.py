@@ -4,7 +4,6 @@ import asyncio
 from typing import Any, Final
 
 from temporalio import workflow
-from temporalio.exceptions import ApplicationError
 
 with workflow.unsafe.imports_passed_through():
     from activities.contracts import Done
@@ -12,9 +11,9 @@ with workflow.unsafe.imports_passed_through():
     from headwater.contracts import PropagateDeletionInput, PropagateDeletionResult
     from headwater.contracts.deletion import LayerInput
     from workflows.act import act
+    from workflows.handlers import call_handler
     from workflows.inputs import parse_input
     from workflows.once import once
-    from workflows.policies import HANDLER_RETRY, HANDLER_TIMEOUT
 
 RAG: Final = "rag"
 
@@ -28,7 +27,7 @@ class PropagateDeletion:
     """
 
     @workflow.run
-    async def run(self, raw: Any) -> PropagateDeletionResult:
+    async def run(self, raw: Any = None) -> PropagateDeletionResult:
         request = parse_input(PropagateDeletionInput, raw)
 
         async def work(request_no: int) -> PropagateDeletionResult:
@@ -66,7 +65,9 @@ async def _remove(request: PropagateDeletionInput, request_no: int, hidden: Prop
             removal = RemoveRag(scope=request.scope, request_no=request_no)
             count = (await act("remove_rag", removal, RemovedLayer)).count
         else:
-            count = await _call(handler, asked)
+            count = await call_handler(
+                handler, asked, task="deletion", did="removed", stays="What was hidden stays hidden."
+            )
         noted = NoteLayer(tenant_id=request.scope.tenant_id, request_no=request_no, kind=kind, count=count)
         await act("note_layer", noted, Done)
         return count
@@ -94,22 +95,3 @@ def _asked(request: PropagateDeletionInput, hidden: Propagated) -> LayerInput:
         ids=tuple(each for place, each in enumerate(hidden.ids) if place not in kept),
         reason=request.reason,
     )
-
-
-async def _call(handler: Handler, asked: LayerInput) -> int:
-    count: Any = await workflow.execute_activity(
-        handler.activity,
-        asked,
-        task_queue=handler.task_queue,
-        start_to_close_timeout=HANDLER_TIMEOUT,
-        retry_policy=HANDLER_RETRY,
-        summary=f"layer {handler.kind}",
-    )
-    if not isinstance(count, int) or isinstance(count, bool) or count < 0:
-        raise ApplicationError(
-            f"The deletion handler {handler.kind} ({handler.activity} on {handler.task_queue}) did not answer with how many "
-            "records it removed, a whole number from 0: correct it, then send the request again. What was hidden stays hidden.",
-            type="InvalidLayerCount",
-            non_retryable=True,
-        )
-    return count
