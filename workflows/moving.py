@@ -8,7 +8,7 @@ from temporalio.exceptions import ActivityError, ApplicationError, is_cancelled_
 
 with workflow.unsafe.imports_passed_through():
     from activities.contracts import Done
-    from activities.contracts.repoint import MovedPage, MovePage, NoteFailedMove
+    from activities.contracts.repoint import MovedPage, MovePage, NoteFailedMove, failed_rename
     from headwater import errors
     from headwater.contracts import FailedRename
     from headwater.contracts.repoint import MoveLayerInput
@@ -17,7 +17,6 @@ with workflow.unsafe.imports_passed_through():
     from workflows.failures import cause_of
     from workflows.handlers import call_handler
 
-ERROR_MAX: Final = 256  # characters of a failure that are kept
 # By the type that an activity raises; what is missing here has the code of the root.
 CODES: Final = {
     each.__name__: each.code
@@ -101,7 +100,7 @@ def is_failure(error: BaseException) -> bool:
     return isinstance(error, ActivityError | ApplicationError) and not is_cancelled_exception(error)
 
 
-def failed_rename(from_id: str, to_id: str, error: BaseException) -> FailedRename:
+def failed_by(error: BaseException, from_id: str, to_id: str) -> FailedRename:
     cause = cause_of(error)
     code = CODES.get(cause.type or "", errors.HeadwaterError.code)
-    return FailedRename(from_id=from_id, to_id=to_id, error=cause.message[:ERROR_MAX], code=code)
+    return failed_rename(from_id, to_id, cause.message, code)

@@ -10,16 +10,15 @@ from temporalio.exceptions import ActivityError, ApplicationError
 with workflow.unsafe.imports_passed_through():
     from pydantic import BaseModel, Field
 
-    from activities.contracts.repoint import MovedPage
+    from activities.contracts.repoint import FAILURES_MAX, MovedPage
     from headwater.contracts import FailedRename, RenameSourcesInput, RenameSourcesResult, RepointResult
     from headwater.contracts.repoint import RECORDS_MAX
     from workflows.inputs import parse_input
-    from workflows.moving import Mover, failed_rename, is_failure
+    from workflows.moving import Mover, failed_by, is_failure
     from workflows.once import once
 
 # A history that grows without end is ended by the server: a run goes on in a new one after this much.
 PAGES_A_RUN: Final = 100
-FAILURES_MAX: Final = 100
 # Temporal carries 2 MiB. The ids may take 1.5 MB of them and their counts half a megabyte; what is left is for the handlers'.
 LAYERS_BYTES: Final = 100_000
 
@@ -75,12 +74,12 @@ class RenameSources:
     """
 
     @workflow.init
-    def __init__(self, raw: Any, carried: Carried | None = None) -> None:
+    def __init__(self, raw: Any = None, carried: Carried | None = None) -> None:
         self._carried = carried or Carried()
         self._pages = 0  # of this run
 
     @workflow.run
-    async def run(self, raw: Any, carried: Carried | None = None) -> RenameSourcesResult:
+    async def run(self, raw: Any = None, carried: Carried | None = None) -> RenameSourcesResult:
         request = parse_input(RenameSourcesInput, raw)
         if request.renames == ():
             return RenameSourcesResult()
@@ -113,7 +112,7 @@ class RenameSources:
             except (ActivityError, ApplicationError) as error:
                 if not is_failure(error):
                     raise
-                failure = failed_rename(from_id, to_id, error)
+                failure = failed_by(error, from_id, to_id)
                 await mover.note_failure(failure, step=step)
                 if not request.continue_on_error:
                     raise

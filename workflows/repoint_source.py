@@ -8,7 +8,7 @@ from temporalio.exceptions import ActivityError, ApplicationError
 with workflow.unsafe.imports_passed_through():
     from headwater.contracts import RepointResult, RepointSourceInput
     from workflows.inputs import parse_input
-    from workflows.moving import Mover, failed_rename, is_failure
+    from workflows.moving import Mover, failed_by, is_failure
     from workflows.once import once
     from workflows.resume_token import resume_token, resumed_after
 
@@ -20,7 +20,7 @@ class RepointSource:
     """The first page moves all of the source and as many edges as fit; a cursor says that some are left."""
 
     @workflow.run
-    async def run(self, raw: Any) -> RepointResult:
+    async def run(self, raw: Any = None) -> RepointResult:
         request = parse_input(RepointSourceInput, raw)
         after = resumed_after(request)
 
@@ -37,7 +37,7 @@ class RepointSource:
                 )
             except (ActivityError, ApplicationError) as error:
                 if is_failure(error):
-                    await mover.note_failure(failed_rename(request.from_id, request.to_id, error), step=STEP)
+                    await mover.note_failure(failed_by(error, request.from_id, request.to_id), step=STEP)
                 raise
             return RepointResult(
                 from_id=request.from_id,

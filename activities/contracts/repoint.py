@@ -1,11 +1,20 @@
 """What travels between `RepointSource`, `RenameSources` and their activities."""
 
+from typing import Final
+
 from pydantic import Field
 
 from activities.contracts.deletion import Handler
 from activities.contracts.payload import Payload
 from headwater.contracts import FailedRename
 from headwater.models import Authorization, Scope
+
+FAILURES_MAX: Final = 100  # that are listed; all are counted
+ERROR_MAX: Final = 256  # characters of a failure that are kept
+
+
+def failed_rename(from_id: str, to_id: str, sentence: str, code: str) -> FailedRename:
+    return FailedRename(from_id=from_id, to_id=to_id, error=sentence[:ERROR_MAX], code=code)
 
 
 class MovePage(Payload):

@@ -206,6 +206,13 @@ def test_a_prefix_may_pass_over_what_cannot_be_moved(store: Store, corpus: Corpu
     assert sum(page.moved_sources for page in several) == 2 and sum(page.failed for page in several) == 2
 
 
+def test_of_many_that_are_passed_over_a_hundred_are_listed(store: Store, corpus: Corpus) -> None:
+    many_sources(store, corpus, [f"{side}/{number:03d}" for side in "ab" for number in range(101)])
+    page = move(store, corpus, "a/", "b/", is_prefix=True, passes_over=True)
+    assert (len(page.failures), page.failed, page.moved_sources) == (100, 101, 0)
+    assert len(audits(store, "repoint_failed")) == 101
+
+
 def test_a_page_of_a_prefix_holds_sources_and_their_edges(store: Store, corpus: Corpus) -> None:
     hosts(store, corpus, *(Document(f"a/{number}") for number in (1, 2, 3, 4)))
     hosts(store, corpus, *(Document(each, lineage=["a/2", "a/3", "a/3#0001"]) for each in ("x", "y", "z")))

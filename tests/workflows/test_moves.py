@@ -10,11 +10,11 @@ from temporalio.exceptions import ApplicationError
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer
 
-from activities.contracts.repoint import MovedPage
+from activities.contracts.repoint import FAILURES_MAX, MovedPage
 from headwater.contracts import FailedRename, RenameSourcesResult, RepointResult
 from tests.workflows.scripted_moves import MOVED, MoveScript
 from workflows import queues
-from workflows.rename_sources import FAILURES_MAX, PAGES_A_RUN, RenameSources
+from workflows.rename_sources import PAGES_A_RUN, RenameSources
 
 SCOPE = {"tenant_id": "t1", "resource_id": "docs", "corpus_id": "handbook"}
 ALICE = {"principal_id": "alice", "tenant_id": "t1"}

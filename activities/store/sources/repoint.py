@@ -13,7 +13,7 @@ from psycopg import Connection
 from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
-from activities.contracts.repoint import MovedPage
+from activities.contracts.repoint import FAILURES_MAX, MovedPage, failed_rename
 from activities.store.database import Store
 from activities.store.requests import audit, note_step, step_result
 from activities.store.scopes import find_scope
@@ -27,8 +27,6 @@ from headwater.models import Authorization, Scope
 
 ACTION: Final = "repoint"
 FAILED_ACTION: Final = "repoint_failed"
-FAILURES_MAX: Final = 100
-ERROR_MAX: Final = 256
 
 Ids = tuple[str, str]
 
@@ -102,10 +100,6 @@ def note_failure(store: Store, failure: FailedRename, *, request_no: int, step: 
         if step_result(connection, store.schema, request_no, step) is None:
             note_step(connection, store.schema, request_no, step, {})
             connection.execute(queries(store.schema, "repoint")["note_failure"], noted)
-
-
-def failed_rename(from_id: str, to_id: str, sentence: str, code: str) -> FailedRename:
-    return FailedRename(from_id=from_id, to_id=to_id, error=sentence[:ERROR_MAX], code=code)
 
 
 @dataclass(frozen=True, slots=True)
