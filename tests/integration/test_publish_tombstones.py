@@ -276,6 +276,19 @@ def test_a_host_is_told_of_what_its_page_hides_beside_what_it_publishes(store: S
     assert [(of[each][1], of[each][2]) for each in ("b", "c")] == [("unavailable", told[0].reason)] * 2
 
 
+def test_what_was_derived_before_its_origin_was_forgotten_and_replaced_stays_hidden(store: Store, corpus: Corpus) -> None:
+    publish(store, corpus, Document("a", ["forgotten"], version="v1"))
+    derived = stage(store, corpus, Document("d", ["of the forgotten"], lineage=["a"]))
+    hide(store, corpus, "a")
+    between = stage(store, corpus, Document("e", ["read before the new one was shown"], lineage=["a"]))
+    publish(store, corpus, Document("a", ["new"], version="v2"))
+    for page in (derived, between):
+        publish_page(store, page, fence=corpus.fence)
+    assert shown(store, corpus) == {"a": ["new"]}
+    publish(store, corpus, Document("f", ["of the new"], lineage=["a"]))
+    assert shown(store, corpus) == {"a": ["new"], "f": ["of the new"]}
+
+
 def test_what_rests_on_a_forgotten_source_may_come_back_in_one_page_with_it(store: Store, corpus: Corpus) -> None:
     push(store, corpus, Document("p"), Document("d", lineage=["p"]))
     hide(store, corpus, "p")

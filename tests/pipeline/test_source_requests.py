@@ -71,7 +71,7 @@ def as_json(by: Authorization) -> dict[str, Any]:
 async def test_grants_are_set_by_a_workflow(running: Pipeline, store: Store, corpus: Corpus, database: str) -> None:
     grants = [
         {"source_id": "doc", "principal_ids": ["bob"], "group_ids": [], "access_version": 9, "from_later": 1},
-        {"source_id": "note", "access_version": 1},
+        {"source_id": "note", "principal_ids": [], "access_version": 1},
     ]
     answer = await ask(running, "SetSourceAccess", "g1", grants=grants)
     assert [(each["source_id"], each["outcome"], each["access_version"]) for each in answer["sources"]] == [
@@ -115,7 +115,7 @@ async def test_a_propagation_hides_removes_and_calls_the_hosts_own_handler(
 async def test_only_a_service_principal_propagates_what_was_revoked(
     running: Pipeline, store: Store, corpus: Corpus
 ) -> None:
-    await ask(running, "SetSourceAccess", "g1", grants=[{"source_id": "doc", "access_version": 9}])
+    await ask(running, "SetSourceAccess", "g1", grants=[{"source_id": "doc", "principal_ids": [], "access_version": 9}])
     asked: dict[str, Any] = {"source_id": "doc", "reason": "legal_hold"}
     refused = await refusal(running, "PropagateDeletion", "p1", **asked, authorization=as_json(who("alice")))
     assert refused.type == "AccessError" and "alice has no grant for doc" in refused.message

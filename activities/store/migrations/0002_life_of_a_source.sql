@@ -35,6 +35,10 @@ ALTER TABLE {schema}.document_version                -- with text and locators a
   ADD is_markdown boolean,                           -- NULL: from before this migration
   ADD headings    jsonb;                             -- [start, level, title] each; NULL: the text shows its headings, or has none
 
+ALTER TABLE {schema}.source
+  ADD renewed_gen bigint NOT NULL DEFAULT 0;         -- when a newer text last took the place of a forgotten one: what was read before
+                                                     -- that and rests on this source may rest on what was forgotten
+
 CREATE TABLE {schema}.forward (                      -- a source that was given another id, and the edges that still name the old one
   scope_id bigint NOT NULL REFERENCES {schema}.scope,
   from_id  text COLLATE "C" NOT NULL,

@@ -53,8 +53,10 @@ SELECT i.ord, i.kind, i.source_id, i.rev_id, r.version_id, s.source_pk,
        coalesce((i.status ->> 'unchanged')::boolean, false) AS is_unchanged, i.expected_revision,
        t.reason AS tombstone, t.gen AS tombstone_gen, t.source_seq AS tombstone_seq, t.source_version AS tombstone_version,
        CASE WHEN coalesce(r.is_derived, v.is_derived) THEN (
-         SELECT jsonb_object_agg(l.parent_source, (
-           SELECT x.reason FROM {schema}.tombstone x WHERE x.scope_id = p.scope_id AND x.id = l.parent_source))
+         SELECT jsonb_object_agg(l.parent_source, coalesce((
+           SELECT x.reason FROM {schema}.tombstone x WHERE x.scope_id = p.scope_id AND x.id = l.parent_source), (
+           SELECT 'forgotten' FROM {schema}.source x
+           WHERE x.scope_id = p.scope_id AND x.source_id = l.parent_source AND x.renewed_gen > r.base_gen)))
          FROM {schema}.lineage l WHERE l.version_id = coalesce(r.version_id, v.version_id)) END AS parents,
        i.grants AS wanted, s.grants AS held, s.access_version,
        CASE WHEN s.expiring <> '{}' THEN (
@@ -122,7 +124,7 @@ WITH cleared AS (
   DELETE FROM {schema}.tombstone
   WHERE scope_id = %(scope_id)s AND id = ANY (%(cleared_ids)s) AND reason = 'forgotten'),
 m AS (UPDATE {schema}.membership SET rule_version = 0 WHERE source_pk = ANY (%(ungranted)s))
-UPDATE {schema}.source SET fence_gen = %(gen)s - 1 WHERE source_pk = ANY (%(cleared)s);
+UPDATE {schema}.source SET fence_gen = %(gen)s - 1, renewed_gen = %(gen)s WHERE source_pk = ANY (%(cleared)s);
 
 -- note_refused --
 -- A text that was forgotten before anybody could say which version it had: the one that is seen next is taken for it.

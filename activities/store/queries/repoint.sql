@@ -188,12 +188,12 @@ SELECT r.scope_id, %(actor)s, %(action)s, %(detail)s FROM {schema}.request r WHE
 -- follow_moves --
 -- A text that is about to be published may name what it rests on by an id which that has left meanwhile. It rests on what
 -- goes by the new id now, and names both: whoever follows either finds it. Where something new is under the old id since, that
--- is what it names. Moves are followed to the last, through each id once (UNION), as they may lead back. Asked under the scope's
+-- is what it names, unless its page was made before the move. Moves are followed to the last, through each id once (UNION), as they may lead back. Asked under the scope's
 -- lock: an edge that was staged while a move was under way may have been missed.
 INSERT INTO {schema}.lineage (scope_id, version_id, ord, parent_id)
 SELECT p.scope_id, l.version_id, l.ord, m.id || substr(l.parent_id, length(l.parent_source) + 1)
 FROM (
-  SELECT p.page_id, b.scope_id FROM {schema}.page p JOIN {schema}.build b USING (build_id)
+  SELECT p.page_id, p.at, b.scope_id FROM {schema}.page p JOIN {schema}.build b USING (build_id)
   WHERE p.page_id = %(page_id)s AND EXISTS (SELECT FROM {schema}.forward f WHERE f.scope_id = b.scope_id)) p
 JOIN {schema}.page_item i ON i.page_id = p.page_id
 CROSS JOIN LATERAL (SELECT r.version_id FROM {schema}.revision r WHERE r.rev_id = i.rev_id AND r.is_derived LIMIT 1) r
@@ -204,8 +204,9 @@ CROSS JOIN LATERAL (
     UNION
     SELECT f.to_id
     FROM moved m
-    CROSS JOIN LATERAL (SELECT x.to_id FROM {schema}.forward x WHERE x.scope_id = p.scope_id AND x.from_id = m.id OFFSET 0) f
-    WHERE NOT EXISTS (
+    CROSS JOIN LATERAL (
+      SELECT x.to_id, x.at FROM {schema}.forward x WHERE x.scope_id = p.scope_id AND x.from_id = m.id OFFSET 0) f
+    WHERE f.at > p.at OR NOT EXISTS (
       SELECT FROM {schema}.source s JOIN {schema}.span x USING (source_pk)
       WHERE s.scope_id = p.scope_id AND s.source_id = m.id AND x.gen_to = 9223372036854775807 AND x.gen_from > s.fence_gen))
   SELECT id FROM moved WHERE id <> l.parent_source) m
