@@ -276,7 +276,9 @@ def test_a_host_is_told_of_what_its_page_hides_beside_what_it_publishes(store: S
     assert [(of[each][1], of[each][2]) for each in ("b", "c")] == [("unavailable", told[0].reason)] * 2
 
 
-def test_what_was_derived_before_its_origin_was_forgotten_and_replaced_stays_hidden(store: Store, corpus: Corpus) -> None:
+def test_what_was_derived_before_its_origin_was_forgotten_and_replaced_stays_hidden(
+    store: Store, corpus: Corpus
+) -> None:
     publish(store, corpus, Document("a", ["forgotten"], version="v1"))
     derived = stage(store, corpus, Document("d", ["of the forgotten"], lineage=["a"]))
     hide(store, corpus, "a")

@@ -28,5 +28,7 @@ def test_a_chunker_is_two_sizes(text: str, sizes: tuple[int, int]) -> None:
     "text", ["", "words", "chars:", "chars:x", "chars:0", "chars:400/", "chars:400/400", "chars:99999"]
 )
 def test_what_is_no_chunker_is_answered_with_the_grammar(text: str) -> None:
-    with pytest.raises(InvalidInput, match=r"^chunker: .* is not a chunker.*write chars, chars:SIZE or chars:SIZE/OVERLAP"):
+    with pytest.raises(
+        InvalidInput, match=r"^chunker: .* is not a chunker.*write chars, chars:SIZE or chars:SIZE/OVERLAP"
+    ):
         parse_chunker(text, OWN)

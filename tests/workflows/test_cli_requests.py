@@ -12,9 +12,9 @@ from temporalio.service import RPCError, RPCStatusCode
 from headwater.contracts import DeleteSourcesInput, DeleteSourcesResult, ReindexCorpusInput, ReindexCorpusResult
 from headwater.models import Scope
 from tests.workflows.scripted_requests import served
-from workers.cli.asking import Question, fresh_request_id
 from workers.cli.errors import CommandFailed, Interrupted, WrongUsage
 from workers.cli.own_run import Starter
+from workers.cli.question import Question, fresh_request_id
 from workers.cli.requesting import Request
 from workers.cli.waiting import wait_for
 

@@ -1,51 +1,18 @@
-"""Asking a public workflow by its name, as any host does: one JSON object under its fixed id, and its answer."""
+"""Asking a public workflow by its name, as any host does, and its answer."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
-from uuid import uuid4
+from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel
-
-from headwater.contracts import RequestInput, WorkflowInput
-from headwater.workflow_ids import request_workflow_id, scope_workflow_id
 from workers.cli.context import Invocation
+from workers.cli.question import Answer, Question
 from workers.cli.services import Services
 
 if TYPE_CHECKING:
     from temporalio.client import WorkflowHandle
 
     from activities.store import Store
-
-Answer = TypeVar("Answer", bound=BaseModel)
-
-# What most questions need: no document is read and nothing embedded.
-THINKING: Final = ("control", "db")
-
-
-@dataclass(frozen=True)
-class Question(Generic[Answer]):
-    """What a command asks of ``workflow``. ``what`` names it in sentences: "deletion", "re-index"."""
-
-    workflow: str
-    wanted: WorkflowInput
-    answer: type[Answer]
-    what: str
-    roles: Collection[str] = THINKING
-    waits_its_turn: bool = True  # after somebody else's run under the same id; else that one is named
-
-    @property
-    def workflow_id(self) -> str:
-        if isinstance(self.wanted, RequestInput):
-            return request_workflow_id(self.workflow, self.wanted.scope, self.wanted.request_id)
-        return scope_workflow_id(self.workflow, self.wanted.scope)
-
-
-def fresh_request_id() -> str:
-    """A request that nobody made before: a command that is run again asks again."""
-    return uuid4().hex
 
 
 def ask(

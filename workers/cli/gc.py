@@ -8,12 +8,12 @@ import click
 
 from headwater.contracts import CollectGarbageInput, CollectGarbageResult
 from headwater.models import Scope
-from workers.cli.asking import THINKING, Question
 from workers.cli.console import Output
 from workers.cli.context import Invocation, pass_invocation
 from workers.cli.errors import arguments
 from workers.cli.named_source import require_corpus
 from workers.cli.options import with_json
+from workers.cli.question import THINKING, Question
 from workers.cli.services import Services, open_services
 
 if TYPE_CHECKING:

@@ -9,12 +9,13 @@ from rich.table import Table
 from headwater.contracts import SetGenerationInput, SetGenerationResult
 from headwater.errors import ValidationError
 from headwater.models import Scope
-from workers.cli.asking import Question, ask
+from workers.cli.asking import ask
 from workers.cli.console import plain
 from workers.cli.context import Invocation, pass_invocation
 from workers.cli.errors import CommandFailed, arguments
 from workers.cli.named_source import require_corpus
 from workers.cli.options import with_corpus, with_json
+from workers.cli.question import Question
 from workers.cli.services import open_services
 
 LIMIT_MAX: Final = 1_000

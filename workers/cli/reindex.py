@@ -10,12 +10,13 @@ import click
 
 from headwater.contracts import ReindexCorpusInput, ReindexCorpusResult, ReindexProgress
 from headwater.models import Scope
-from workers.cli.asking import Question, ask
+from workers.cli.asking import ask
 from workers.cli.console import Output, printable
 from workers.cli.context import Invocation, pass_invocation
 from workers.cli.errors import arguments
 from workers.cli.named_source import require_corpus
 from workers.cli.options import with_corpus, with_json
+from workers.cli.question import Question
 from workers.cli.services import open_services
 from workers.cli.worker import ROLES
 

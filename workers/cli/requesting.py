@@ -12,9 +12,9 @@ from temporalio.exceptions import WorkflowAlreadyStartedError
 from temporalio.service import RPCError
 
 from workers.cli.absences import ASK_AGAIN_S, answered, is_absence, is_own_cancellation
-from workers.cli.asking import Answer, Question
 from workers.cli.errors import CommandFailed
 from workers.cli.own_run import RUN_TIMEOUT, OwnRun
+from workers.cli.question import Answer, Question
 from workers.cli.waiting import Words
 from workflows.queues import CONTROL
 

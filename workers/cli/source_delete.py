@@ -4,11 +4,12 @@ import click
 
 from headwater.contracts import DeleteSourcesInput, DeleteSourcesResult
 from headwater.models import Scope
-from workers.cli.asking import Question, ask, fresh_request_id
+from workers.cli.asking import ask
 from workers.cli.context import Invocation, pass_invocation
 from workers.cli.errors import CommandFailed, arguments
 from workers.cli.named_source import not_found, require_corpus
 from workers.cli.options import with_corpus, with_json
+from workers.cli.question import Question, fresh_request_id
 from workers.cli.services import open_services
 
 

@@ -6,11 +6,12 @@ import click
 
 from headwater.contracts import AccessOutcome, SetSourceAccessInput, SetSourceAccessResult, SourceGrants
 from headwater.models import Scope
-from workers.cli.asking import Question, ask, fresh_request_id
+from workers.cli.asking import ask
 from workers.cli.context import Invocation, pass_invocation
 from workers.cli.errors import CommandFailed, arguments
 from workers.cli.named_source import not_found, require_corpus, similar_ids
 from workers.cli.options import with_corpus, with_json
+from workers.cli.question import Question, fresh_request_id
 from workers.cli.services import open_services
 
 

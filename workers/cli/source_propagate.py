@@ -6,12 +6,13 @@ import click
 
 from headwater.contracts import PropagateDeletionInput, PropagateDeletionResult
 from headwater.models import Authorization, Scope
-from workers.cli.asking import Question, ask, fresh_request_id
+from workers.cli.asking import ask
 from workers.cli.console import Output
 from workers.cli.context import Invocation, pass_invocation
 from workers.cli.errors import arguments
 from workers.cli.named_source import require_corpus
 from workers.cli.options import with_corpus, with_json, with_principal
+from workers.cli.question import Question, fresh_request_id
 from workers.cli.services import open_services
 
 REASONS: Final = ("forgotten", "revoked", "corrected", "legal_hold")
