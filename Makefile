@@ -35,12 +35,12 @@ forget: ## delete what the demo left, wherever it is
 	  "$$python" -m tests.demo.workplace .demo-home; \
 	fi
 
-# Two processes, each with servers of its own and whole files of tests: most of the time a test waits for some server.
+# Three processes, each with servers of its own and whole files of tests: most of the time a test waits for some server.
 test: venv-dev ## run the tests (at most 15 minutes)
-	@$(BIN)/python -m pytest -n 2 --dist loadfile
+	@$(BIN)/python -m pytest -n 3 --dist loadfile
 
 test-all: venv-dev ## run what `test` leaves out: the kill matrix and the long walks
-	@$(BIN)/python -m pytest -n 2 --dist loadfile -m long
+	@$(BIN)/python -m pytest -n 3 --dist loadfile -m long
 
 check: venv-dev ## ruff, mypy, pyright and the import arrow
 	@$(BIN)/ruff check .

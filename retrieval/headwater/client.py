@@ -292,7 +292,7 @@ class HeadwaterClient:
 
 
 def _json(value: Any) -> Any:
-    """``value`` as JSON has it: of models what was set, under the names of the contract."""
+    """``value`` as JSON has it: of models what they hold, under the names of the contract."""
     if isinstance(value, BaseModel):
-        return value.model_dump(mode="json", by_alias=True, exclude_unset=True)
+        return value.model_dump(mode="json", by_alias=True, exclude_none=True)
     return [_json(each) for each in value] if isinstance(value, list | tuple) else value

@@ -60,7 +60,7 @@ def test_a_pinned_corpus_says_so_and_is_let_go(headwater: CommandLine, folder: P
 @pytest.mark.parametrize(
     ("arguments", "status", "sentence"),
     [
-        (("rollback", "9", "--corpus", CORPUS), 2, f"Generation 9 of {CORPUS} is not there (1 to 2 are)"),
+        (("rollback", "9", "--corpus", CORPUS), 2, f"Generation 9 of {CORPUS} is not there (1 to 3 are)"),
         (("rollback", "--corpus", CORPUS, "--", "-1"), 2, "-1 is not in the range"),
         (("rollback", "1.5", "--corpus", CORPUS), 2, "1.5"),
         (("list", "--corpus", "me/docs/nowhere"), 1, "Corpus me/docs/nowhere holds nothing yet"),

@@ -114,8 +114,8 @@ def test_a_connector_is_followed_and_the_corpus_is_shown_in_another_space(answer
     reindexed, alice = answers["ReindexCorpus"]
     assert (reindexed["sources"], reindexed["failed"]) == (2, 0)
     assert alice == {"folder:documents/a.md", "folder:documents/b.md"}
-    pinned, alice = answers["SetGeneration"]
-    assert pinned["pinned"] and pinned["build"] == reindexed["build"]
+    followed, alice = answers["SetGeneration"]
+    assert not followed["pinned"] and followed["build"] == reindexed["build"]
     assert answers["CollectGarbage"][1] == alice == {"folder:documents/a.md", "folder:documents/b.md"}
 
 
@@ -146,7 +146,7 @@ def test_a_field_that_is_missing_fails_at_once_and_is_named(host: Host) -> None:
     ("workflow", "given", "named"),
     [
         ("SetGeneration", {"generation": "7"}, "generation"),
-        ("SetSourceAccess", {"grants": [{"source_id": "a", "access_version": 1, "expires_at": "tomorrow"}]}, "grants.0.expires_at"),
+        ("SetSourceAccess", {"grants": [{"source_id": "a", "everyone": True, "access_version": 1, "expires_at": "tomorrow"}]}, "grants.0.expires_at"),
     ],
 )  # fmt: skip
 def test_a_malformed_field_is_named_by_its_place(host: Host, workflow: str, given: Any, named: str) -> None:

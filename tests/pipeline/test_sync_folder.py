@@ -4,6 +4,7 @@ import os
 
 import pytest
 from temporalio.client import Client, WorkflowFailureError
+from temporalio.exceptions import ApplicationError
 
 from activities.connectors import AccessRule
 from activities.store import Store
@@ -242,7 +243,7 @@ async def test_a_worker_serves_only_its_tenants(store: Store, temporal_client: C
         with pytest.raises(WorkflowFailureError) as failed:
             await pipeline.sync(shelf)
         assert pipeline.visible() == {}
-    assert "AccessError" in str(failed.value.cause.__cause__ if failed.value.cause else "")
+    assert isinstance(failed.value.cause, ApplicationError) and failed.value.cause.type == "AccessError"
 
 
 async def test_an_unreadable_folder_deletes_nothing_and_is_said(pipeline: Pipeline, shelf: Shelf) -> None:

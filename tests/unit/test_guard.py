@@ -42,7 +42,8 @@ def test_an_account_reaches_what_every_folder_above_lets_it_pass_to(
     below = tmp_path / "gate" / "below"
     below.mkdir(parents=True)
     for folder in (below, *tmp_path.parents, tmp_path):
-        if folder.stat().st_uid == OWNER and folder.is_relative_to(tmp_path.parents[1]):
+        # pytest's own folders, which are closed to others; never one that was there before
+        if folder in (below, tmp_path) or folder.name.startswith(("pytest-", "popen-")):
             folder.chmod(0o755)
     (tmp_path / "gate").chmod(mode)
     assert can_reach(account, below) is may
