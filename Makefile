@@ -1,7 +1,7 @@
 # Every target sets up what it needs. `make help` lists them.
 
 .DEFAULT_GOAL := help
-.PHONY: help venv venv-dev demo forget test test-all check bench clean
+.PHONY: help venv venv-dev demo forget test test-all soak check bench clean
 
 BIN := .venv/bin
 export PYTHONUNBUFFERED := 1
@@ -41,6 +41,9 @@ test: venv-dev ## run the tests (at most 15 minutes)
 
 test-all: venv-dev ## run what `test` leaves out: the kill matrix and the long walks
 	@$(BIN)/python -m pytest -n 3 --dist loadfile -m long
+
+soak: venv-dev ## let random lives and crowds of writers go on for many minutes
+	@$(BIN)/python -m pytest -m soak
 
 check: venv-dev ## ruff, mypy, pyright and the import arrow
 	@$(BIN)/ruff check .

@@ -43,6 +43,6 @@ def test_readers_see_what_the_model_says(store: Store, retriever: Retriever) -> 
     )
 
 
-@pytest.mark.long
+@pytest.mark.soak
 def test_readers_see_what_the_model_says_in_many_lives(store: Store, retriever: Retriever) -> None:
     run_state_machine_as_test(lives(store, retriever), settings=settings(USUAL, max_examples=200))

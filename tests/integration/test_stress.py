@@ -73,7 +73,7 @@ def met_all(done: Counter[str], found: Counter[str]) -> bool:
     return met_a_little(done, found) and all(done[what] for what in rare) and done["replaced"] > 1_000
 
 
-@pytest.mark.parametrize("is_enough", [met_a_little, pytest.param(met_all, marks=pytest.mark.long)])
+@pytest.mark.parametrize("is_enough", [met_a_little, pytest.param(met_all, marks=pytest.mark.soak)])
 def test_readers_see_whole_documents_and_nothing_forbidden_while_many_write(
     processes: ProcessPoolExecutor,
     store: Store,

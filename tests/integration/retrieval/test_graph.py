@@ -186,7 +186,7 @@ def test_without_a_graph_the_answer_is_the_same(reading: str, scope: Scope) -> N
             assert large.search(question, "all", few_chunks=few_chunks) == many.nearest(question, range(50), 10)
 
 
-@pytest.mark.long
+@pytest.mark.soak
 def test_a_partition_of_a_real_size_is_walked_within_the_library_s_own_limits(reading: str, scope: Scope) -> None:
     """28,000 passages: whoever may read more than 1,000 sources walks the graph, and for all others they are compared."""
     count = 7_000
