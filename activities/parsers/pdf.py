@@ -38,7 +38,7 @@ def parse(data: bytes, *, max_chars: int) -> Extraction | ParseFailure:
         count = len(reader.pages)
     except MemoryError:
         raise
-    except NotImplementedError:
+    except NotImplementedError:  # what pypdf raises for handlers of encryption that it does not know
         return ParseFailure("encrypted", "It is encrypted for certificates or in an unknown way. Save it without.")
     except Exception as error:  # noqa: BLE001 - pypdf raises anything on a damaged file
         return ParseFailure("failed", f"It is damaged: no page can be found in it ({type(error).__name__}).")

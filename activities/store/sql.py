@@ -48,7 +48,7 @@ def queries(schema: str, name: str) -> Mapping[str, bytes]:
     text = resources.files("activities.store").joinpath("queries", f"{name}.sql").read_text("utf-8")
     parts = _HEADING.split(text)[1:]
     blocks = dict(zip(parts[::2], parts[1::2], strict=True))
-    # A percent sign in the schema's name must not look like a placeholder.
+    # A percent sign in the schema's name must not look like a parameter.
     return MappingProxyType(
         {block: fill(body, schema.replace("%", "%%")).strip().encode() for block, body in blocks.items()}
     )

@@ -50,7 +50,7 @@ def _blocks() -> Mapping[str, str]:
     text = resources.files("headwater").joinpath("queries.sql").read_text("utf-8")
     parts = _HEADING.split(text)[1:]
     # Without comments and indents the longest statement stays below the 4,096 bytes up to which psycopg remembers its
-    # placeholders; beyond, it would look for them in every call.
+    # parameters; beyond, it would look for them in every call.
     lines = (_COMMENT.sub("", part) for part in parts[1::2])
     return MappingProxyType(
         dict(zip(parts[::2], (" ".join(block.split()).rstrip(";") for block in lines), strict=True))

@@ -55,7 +55,7 @@ def wait_until(is_so: Callable[[], bool], what: str) -> None:
     deadline = time.monotonic() + PATIENCE_S
     while not is_so():
         assert time.monotonic() < deadline, f"not within {PATIENCE_S:.0f} s: {what}"
-        time.sleep(0.02)
+        time.sleep(0.02)  # between two looks: /proc tells nobody that a process ended
 
 
 def _only(home: Path, is_it: Callable[[list[bytes]], bool]) -> int | None:

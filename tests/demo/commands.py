@@ -120,7 +120,7 @@ class Headwater:
                 raise DemoFailure(f"`headwater up` did not start: {last[0]}")
             if time.monotonic() > deadline:
                 raise DemoFailure(f"`headwater up` was not ready after {STARTING_S:.0f} s; {log_path} says more.")
-            time.sleep(0.05)
+            time.sleep(0.05)  # between two looks: it writes into a file, which nobody can wait for
 
 
 def stop(process: "subprocess.Popen[Any]") -> None:

@@ -149,7 +149,7 @@ def _alone(lock: Path, *, patience_s: float = 0) -> Iterator[None]:
                     raise DemoFailure(
                         f"another demo, or a command that it left behind, is at work in {lock.parent}: stop it first."
                     ) from None
-            time.sleep(0.1)
+            time.sleep(0.1)  # between two tries: flock itself would wait without end
         yield
     finally:
         os.close(held)

@@ -20,7 +20,7 @@ from tests.integration.staging_factory import EVERYONE, Document, make_corpus, p
 from workers.guard.binaries import postgres_programs
 
 NAMES = [migration.name for migration in shipped()]
-# Quotes of all kinds, placeholders of psycopg and of our files, dollar quotes, capitals, spaces, and no ASCII.
+# Quotes of all kinds, parameters of psycopg, braces of our files, dollar quotes, capitals, spaces, and no ASCII.
 HOSTILE = """We"ird 'Schema' $$ %s %(x)s {schema} {reader} -- ; 名"""
 
 _numbers = itertools.count(1)

@@ -47,7 +47,7 @@ def wait_until(condition: Callable[[], bool], *, seconds: float = 10) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "it never came true"
-        time.sleep(0.01)
+        time.sleep(0.01)  # between two looks
 
 
 def is_gone(pid: int) -> bool:

@@ -107,4 +107,4 @@ def _kill(pid: int, is_running: Callable[[], bool]) -> None:
     deadline = time.monotonic() + _PATIENCE_S
     while is_running():
         assert time.monotonic() < deadline, f"process {pid} outlived SIGKILL"
-        time.sleep(0.01)
+        time.sleep(0.01)  # between two looks: it may be no child of ours to wait for

@@ -18,7 +18,7 @@ def test_names_are_quoted_and_not_read_again() -> None:
     )
 
 
-def test_a_percent_sign_in_a_name_is_no_placeholder() -> None:
+def test_a_percent_sign_in_a_name_is_no_parameter() -> None:
     assert b'FROM "100%%".' in queries("100%", "scopes")["live_build"]
 
 

@@ -240,9 +240,9 @@ def _tokenizer(files: ModelFiles, place: str) -> Any:
         if files.has_vocabulary_only:
             return _word_pieces(tokenizers, files)
         tokenizer = tokenizers.Tokenizer.from_file(str(files.tokenizer))
-    except Exception as error:
+    except Exception as error:  # the bindings raise plain Exception, and TypeError for a vocabulary without markers
         if type(error) is not Exception and not isinstance(error, TypeError | ValueError):
-            raise  # not the bindings': they raise plain Exception, and TypeError for a vocabulary without markers
+            raise
         raise PermanentError(
             f"Embedder onnx:{place}: {files.tokenizer.name} is not a tokenizer's file: is it complete?"
         ) from error

@@ -124,7 +124,7 @@ def test_whoever_waits_when_a_retriever_is_closed_is_told_at_once(
         deadline = time.monotonic() + 20
         while traffic.held < 4:
             assert time.monotonic() < deadline
-            time.sleep(0.01)
+            time.sleep(0.01)  # between two looks at a counter
         began = time.monotonic()
         retriever.close()
         told = list(itertools.islice(as_completed(asked, timeout=20), 2))

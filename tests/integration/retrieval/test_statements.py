@@ -70,7 +70,7 @@ def test_grants_that_end_are_looked_up_one_by_one(corpus: CorpusRows, reading: s
 
 
 def test_the_usual_statements_are_short_enough_for_psycopg_to_remember() -> None:
-    """Beyond 4,096 bytes psycopg looks for the placeholders in every call, which takes 0.1 ms."""
+    """Beyond 4,096 bytes psycopg looks for the parameters in every call, which takes 0.1 ms."""
     asked = question(Scope(tenant_id="t1", resource_id="docs", corpus_id="a"), candidates=128)
     assert len(search_statement("s" * 28, Space("hash/1", 4_096), asked, SHARED)) < 4_096
     assert len(recheck_statement("s" * 28, asked)) < 4_096
