@@ -148,7 +148,7 @@ class Settings(BaseSettings):
     )
     collect_every: Annotated[str, AfterValidator(_interval)] = Field(
         default="1h",
-        description="How often `up` and `worker` have garbage collected: 15m, 1h, 1d; off: only `headwater gc` does",
+        description="How often `up` and `worker` have garbage collected: 15m, 1h, 1d; off: they make no schedule",
     )
     log_format: Literal["console", "json"] = Field(
         default="console", description="Form of the logs on stderr: console or json"

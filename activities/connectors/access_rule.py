@@ -11,11 +11,11 @@ from typing import Any, Self
 from activities.connectors.access_file import RawEntry, read_access_file
 from activities.connectors.path_glob import compile_glob
 from headwater.connectors import GrantSet
+from headwater.contracts.access import PRINCIPALS_MAX
 from headwater.errors import ValidationError
 from headwater.ids import UNSTORABLE
 from headwater.models import GROUPS_MAX
 
-PRINCIPALS_MAX = 1024
 NAME_MAX = 256
 
 _NOBODY = GrantSet()

@@ -129,6 +129,13 @@ def is_known(store: Store, scope: Scope) -> bool:
         return bool(connection.execute(queries(store.schema, "status")["scope"], scope.model_dump()).fetchone())
 
 
+def pinned_generation(store: Store, scope: Scope) -> int | None:
+    """The generation that readers are held at; None where they follow what is published."""
+    with store.connection() as connection:
+        row = connection.execute(queries(store.schema, "status")["pinned"], scope.model_dump()).fetchone()
+    return None if row is None else int(row[0])
+
+
 def access_version(store: Store, scope: Scope, source_id: str) -> int | None:
     """The version of a source's grants, also of one that has no text yet; None of one that was never heard of."""
     key = scope.model_dump() | {"source_id": source_id}

@@ -5,7 +5,7 @@ Needs the extra ``client``, which brings Temporal's SDK. Workers do the work; th
 
 from collections.abc import AsyncIterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 from uuid import UUID
 
 import pydantic
@@ -28,7 +28,6 @@ from headwater.contracts import (
     RenameSourcesResult,
     RepointResult,
     RepointSourceInput,
-    RequestInput,
     SetGenerationInput,
     SetGenerationResult,
     SetSourceAccessInput,
@@ -38,11 +37,12 @@ from headwater.contracts import (
     SyncResult,
     WorkflowInput,
 )
+from headwater.contracts.deletion import Reason
 from headwater.contracts.shared import first_fault
 from headwater.errors import PermanentError, ValidationError
 from headwater.ids import check_schema
 from headwater.models import Authorization, Scope
-from headwater.workflow_ids import request_workflow_id, scope_workflow_id, sync_workflow_id
+from headwater.workflow_ids import scope_workflow_id, sync_workflow_id, workflow_id_of
 
 if TYPE_CHECKING:
     from temporalio.client import Client, TLSConfig
@@ -51,7 +51,6 @@ if TYPE_CHECKING:
     from headwater.workflow_runs import WorkflowRuns
 
 Answer = TypeVar("Answer", bound=BaseModel)
-Reason = Literal["corrected", "revoked", "forgotten", "legal_hold"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +133,9 @@ class HeadwaterClient:
     async def set_source_access(
         self, scope: Scope, grants: Sequence[SourceGrants], *, request_id: str
     ) -> SetSourceAccessResult:
-        """Replace all grants of each source. One whose stored ``access_version`` is higher is left, as a conflict."""
+        """Replace all grants of each source. A stored ``access_version`` that is not lower is left, as a
+        conflict, unless it has the same set.
+        """
         fields = {"request_id": request_id, "grants": grants}
         return await self._ask("SetSourceAccess", SetSourceAccessInput, SetSourceAccessResult, scope, fields)
 
@@ -215,7 +216,8 @@ class HeadwaterClient:
     ) -> ReindexCorpusResult:
         """Build the corpus anew in another space and show that, while readers stay on the old one. Takes its time.
 
-        A re-index for the same that is under way is joined, and one for something else is a `TransientError`.
+        A re-index of the same embedder and chunker that a client started is joined; any other that is under way is a
+        `TransientError`.
         """
         fields = {"embedder": embedder, "chunker": chunker, "retire_after_s": retire_after_s}
         wanted = self._checked(ReindexCorpusInput, scope, fields)
@@ -274,10 +276,7 @@ class HeadwaterClient:
         fields: Mapping[str, Any],
     ) -> Answer:
         wanted = self._checked(model, scope, fields)
-        if issubclass(model, RequestInput):
-            workflow_id = request_workflow_id(workflow, scope, wanted["request_id"])
-        else:
-            workflow_id = scope_workflow_id(workflow, scope)
+        workflow_id = workflow_id_of(workflow, scope, wanted.get("request_id"))
         return answer.model_validate(await self.runs.answer(workflow, wanted, workflow_id=workflow_id))
 
     def _checked(self, model: type[WorkflowInput], scope: Scope, fields: Mapping[str, Any]) -> dict[str, Any]:

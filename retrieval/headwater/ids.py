@@ -15,6 +15,11 @@ SCHEMA_BYTES: Final = 56  # leaves room for "_reader" within the 63 that Postgre
 UNSTORABLE: Final = re.compile("[\x00\ud800-\udfff]")  # NUL and lone surrogates: Postgres holds neither
 
 
+def schema_pattern(pattern: re.Pattern[str]) -> str:
+    """``pattern`` as a JSON Schema writes it, which knows no end but ``$``."""
+    return "^" + pattern.pattern.removesuffix(r"\Z") + "$"
+
+
 def check_scope_part(value: str, field: str) -> str:
     """``value`` unchanged, if it is a tenant, resource, corpus, connector or request id."""
     if not SCOPE_PART.match(value):

@@ -7,7 +7,7 @@ import pydantic
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
 
 from headwater.errors import HeadwaterError, LimitError, ValidationError
-from headwater.ids import SCOPE_PART, UNSTORABLE, check_scope_part
+from headwater.ids import SCOPE_PART, UNSTORABLE, check_scope_part, schema_pattern
 
 GROUPS_MAX = 32
 
@@ -37,7 +37,7 @@ def _one_sentence(model: str, error: pydantic.ValidationError) -> HeadwaterError
     return ValidationError(f"{model}: {'.'.join(map(str, first['loc']))} is not valid: {first['msg']}.")
 
 
-_PART_SCHEMA: Final = WithJsonSchema({"type": "string", "pattern": "^" + SCOPE_PART.pattern.removesuffix(r"\Z") + "$"})
+_PART_SCHEMA: Final = WithJsonSchema({"type": "string", "pattern": schema_pattern(SCOPE_PART)})
 
 
 def _part(field: str) -> AfterValidator:

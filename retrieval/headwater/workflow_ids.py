@@ -38,6 +38,13 @@ def scope_workflow_id(workflow: str, scope: Scope) -> str:
     return _bounded(f"{PREFIXES[workflow]}:{scope}")
 
 
+def workflow_id_of(workflow: str, scope: Scope, request_id: str | None) -> str:
+    """The id of a run for a request, or for a corpus where the workflow's input has none."""
+    return (
+        scope_workflow_id(workflow, scope) if request_id is None else request_workflow_id(workflow, scope, request_id)
+    )
+
+
 def _bounded(workflow_id: str) -> str:
     """Temporal's limit is 255 characters: a longer id ends in its SHA-256."""
     if len(workflow_id) <= ID_MAX:

@@ -3,6 +3,7 @@
 Imports Temporal, so only `headwater.client` imports it, and only when it is used.
 """
 
+import asyncio
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -193,6 +194,8 @@ def told(workflow_id: str) -> Iterator[None]:
     except (WorkflowFailureError, WorkflowUpdateFailedError) as error:
         raise _failure(error, workflow_id) from error
     except WorkflowUpdateRPCTimeoutOrCancelledError as error:
+        if isinstance(error.__cause__, asyncio.CancelledError):
+            pass  # so the SDK reports that the caller's own task was cancelled
         raise TransientError("Temporal gave no answer in time: ask again, the work goes on.") from error
     except WorkflowQueryFailedError as error:
         raise TransientError(f"Workflow {workflow_id} does not say where it is: ask again.") from error

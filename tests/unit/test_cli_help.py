@@ -7,8 +7,6 @@ import pytest
 from click.testing import CliRunner
 
 from workers.cli.app import debug_first, headwater, run
-from workers.cli.worker import ROLES
-from workers.options import ROLES as SERVED_ROLES
 
 
 def _commands(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[str, click.Command]]:
@@ -91,10 +89,6 @@ def test_shells_can_complete_it(shell: str) -> None:
         complete_var="_HEADWATER_COMPLETE",
     )
     assert "_HEADWATER_COMPLETE" in shown.output
-
-
-def test_the_roles_are_those_of_the_worker() -> None:
-    assert ROLES == SERVED_ROLES
 
 
 @pytest.mark.parametrize("arguments", [[], ["sync"], ["source"]])

@@ -7,8 +7,8 @@ from uuid import uuid4
 
 from pydantic import BaseModel
 
-from headwater.contracts import RequestInput, WorkflowInput
-from headwater.workflow_ids import request_workflow_id, scope_workflow_id
+from headwater.contracts import WorkflowInput
+from headwater.workflow_ids import workflow_id_of
 
 Answer = TypeVar("Answer", bound=BaseModel)
 
@@ -29,9 +29,7 @@ class Question(Generic[Answer]):
 
     @property
     def workflow_id(self) -> str:
-        if isinstance(self.wanted, RequestInput):
-            return request_workflow_id(self.workflow, self.wanted.scope, self.wanted.request_id)
-        return scope_workflow_id(self.workflow, self.wanted.scope)
+        return workflow_id_of(self.workflow, self.wanted.scope, getattr(self.wanted, "request_id", None))
 
 
 def fresh_request_id() -> str:

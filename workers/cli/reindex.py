@@ -18,7 +18,7 @@ from workers.cli.named_source import require_corpus
 from workers.cli.options import with_corpus, with_json
 from workers.cli.question import Question
 from workers.cli.services import open_services
-from workers.cli.worker import ROLES
+from workers.options import ROLES
 
 if TYPE_CHECKING:
     from temporalio.client import WorkflowHandle

@@ -135,10 +135,11 @@ async def _sync(
 
 def pinned_generation(store: "Store", scope: Scope) -> int | None:
     """Where readers are held; None where they follow."""
-    from activities.store.status import corpora
+    from activities.store.status import pinned_generation as pinned
 
-    (corpus,) = corpora(store, scope)
-    return corpus["generation"] if corpus["pinned"] else None
+    with suppress(HeadwaterError):  # the sync is done, whatever can be said beside it
+        return pinned(store, scope)
+    return None
 
 
 def collect_little(store: "Store", scope: Scope, settings: Settings) -> None:

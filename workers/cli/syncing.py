@@ -21,9 +21,10 @@ from temporalio.service import RPCError
 
 from headwater.contracts import SyncCorpusInput, SyncNow, SyncResult
 from headwater.workflow_ids import sync_workflow_id
+from headwater.workflow_runs import CUT_SHORT
 from workers.cli.absences import ASK_AGAIN_S, answered, is_absence, is_not_found, is_own_cancellation
 from workers.cli.own_run import RUN_TIMEOUT, OwnRun
-from workers.cli.waiting import CUT_SHORT, Words
+from workers.cli.waiting import Words
 from workflows.queues import CONTROL
 
 WORKFLOW: Final = "SyncCorpus"

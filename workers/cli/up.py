@@ -8,7 +8,8 @@ import click
 from workers.cli.context import Invocation, pass_invocation
 from workers.cli.errors import WrongUsage
 from workers.cli.services import open_services
-from workers.cli.worker import ROLES, work
+from workers.cli.worker import work
+from workers.options import ROLES
 
 
 @click.command("up", short_help="Run PostgreSQL, Temporal and all workers here.")

@@ -10,6 +10,7 @@ from temporalio.client import WorkflowFailureError, WorkflowUpdateFailedError
 from temporalio.exceptions import ApplicationError, FailureError, is_cancelled_exception
 from temporalio.service import RPCError
 
+from headwater.workflow_runs import CUT_SHORT
 from workers.cli.errors import CommandFailed, Interrupted, WrongUsage
 from workers.cli.own_run import OwnRun, Starter
 
@@ -19,8 +20,6 @@ LINGER_S: Final = 10.0
 STOP_PATIENCE_S: Final = 10.0
 SAY_AFTER_S: Final = 1.0
 LEAVE: Final = "Ctrl-C again leaves at once."
-# What an update says that was under way when its workflow ended, or was cancelled; the workflow itself knows why.
-CUT_SHORT: Final = ("AcceptedUpdateCompletedWorkflow", "Cancelled")
 INVALID: Final = "InvalidInput"
 
 T_co = TypeVar("T_co", covariant=True)

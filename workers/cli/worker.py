@@ -4,20 +4,14 @@ import asyncio
 import logging
 from collections.abc import Collection
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
 
 import click
 
 from workers.cli.context import Invocation, pass_invocation
 from workers.cli.errors import CommandFailed, WrongUsage
 from workers.cli.services import Services, connect_temporal, open_services
+from workers.options import ROLES, WorkerOptions
 from workers.settings import Settings
-
-if TYPE_CHECKING:
-    from workers.options import WorkerOptions
-
-# = workers.worker.ROLES, whose import costs a third of a second; a test keeps them equal.
-ROLES: Final = ("control", "io", "embed", "db")
 
 
 @click.command("worker", short_help="Run workers against configured services.")
@@ -59,7 +53,7 @@ async def work(invocation: Invocation, services: Services, roles: frozenset[str]
     with Store.open(services.database_url, schema=services.schema) as store:
         async with interrupts(before_leaving=output.show_cursor) as stop:
             client = await connect_temporal(services, core_logs="WARN")
-            # Whoever stays keeps the schedule too; a command that ends by itself collects what it left.
+            # Whoever stays keeps the schedule too; a lone sync collects a little when it ends.
             options = replace(
                 worker_options(invocation.settings, roles), collect_every=invocation.settings.collects_every
             )
@@ -80,10 +74,9 @@ async def _until(stop: asyncio.Event, services: Services) -> None:
         raise CommandFailed(failing.result())
 
 
-def worker_options(settings: Settings, roles: Collection[str] = ROLES) -> "WorkerOptions":
+def worker_options(settings: Settings, roles: Collection[str] = ROLES) -> WorkerOptions:
     """What the settings say about workers."""
     from activities.contracts.deletion import Handler
-    from workers.options import WorkerOptions
 
     return WorkerOptions(
         max_document_bytes=int(settings.max_document_bytes),

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from workers.cli.context import Invocation
 from workers.cli.errors import CommandFailed
 from workers.cli.services import Services, connect_temporal
-from workers.cli.worker import ROLES, worker_options
+from workers.cli.worker import worker_options
+from workers.options import ROLES
 
 if TYPE_CHECKING:
     from temporalio.client import Client

@@ -88,3 +88,7 @@ SELECT chunk_no, start_cp, end_cp FROM {schema}.chunk WHERE slab = %(slab)s AND 
 
 -- lineage --
 SELECT parent_id FROM {schema}.lineage WHERE version_id = %(version_id)s ORDER BY ord;
+
+-- pinned --
+SELECT live_gen FROM {schema}.scope
+WHERE tenant_id = %(tenant_id)s AND resource_id = %(resource_id)s AND corpus_id = %(corpus_id)s AND pinned;

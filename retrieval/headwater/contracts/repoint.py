@@ -8,7 +8,7 @@ from headwater.contracts.deletion import check_tenant
 from headwater.contracts.ingest import CONNECTORS_PREFIXES
 from headwater.contracts.shared import Authorized, Output, RequestInput, SourceId, check_bytes, json_bytes
 from headwater.errors import ValidationError
-from headwater.ids import SOURCE_ID
+from headwater.ids import SOURCE_ID, schema_pattern
 from headwater.models import Scope
 
 RECORDS_MAX: Final = 4_096  # of one page
@@ -50,9 +50,7 @@ class Renamed(BaseModel):
         return self
 
 
-Prefix = Annotated[
-    str, Field(pattern="^" + SOURCE_ID.pattern.removesuffix(r"\Z") + "$"), AfterValidator(_of_no_connector)
-]
+Prefix = Annotated[str, Field(pattern=schema_pattern(SOURCE_ID)), AfterValidator(_of_no_connector)]
 
 
 class RenamedPrefix(BaseModel):

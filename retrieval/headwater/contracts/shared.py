@@ -19,7 +19,7 @@ from pydantic import (
 )
 
 from headwater.errors import HeadwaterError, LimitError, ScopeError, ValidationError
-from headwater.ids import SCOPE_PART, SOURCE_ID, UNSTORABLE, check_scope_part, check_source_id
+from headwater.ids import SCOPE_PART, SOURCE_ID, UNSTORABLE, check_scope_part, check_source_id, schema_pattern
 from headwater.models import Authorization, Scope
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -56,7 +56,7 @@ def _name(value: str) -> str:
 
 def as_pattern(pattern: re.Pattern[str]) -> WithJsonSchema:
     """What a schema says of a string whose check says more when it fails."""
-    return WithJsonSchema({"type": "string", "pattern": "^" + pattern.pattern.removesuffix(r"\Z") + "$"})
+    return WithJsonSchema({"type": "string", "pattern": schema_pattern(pattern)})
 
 
 InScope = Annotated[Scope, _known_fields(Scope)]
