@@ -57,7 +57,9 @@ class BuildKeeper:
     def flip_build(self, ref: BuildRef) -> FlippedBuild:
         with heartbeating():
             flipped = builds.flip_build(self._store, ref.build_id, actor=ref.requested_by)
-            sources, chunks = builds.built_size(self._store, ref.build_id)
+            # Asked only of what is shown now: an attempt in vain must cost little, publishing may be held.
+            is_flipped = flipped.generation is not None
+            sources, chunks = builds.built_size(self._store, ref.build_id) if is_flipped else (0, 0)
         return FlippedBuild(
             generation=flipped.generation,
             former=flipped.former,

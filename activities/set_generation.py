@@ -1,13 +1,14 @@
 """Activity `set_generation`: moves what readers see, or holds it where it is."""
 
 import hashlib
+from typing import Any
 
 from temporalio import activity
 
 from activities.containment import contained
 from activities.contracts.generation import MovePointer
 from activities.store import Store, generations, requests
-from activities.store.requests import Owner
+from activities.store.requests import InvalidInput, Owner
 from headwater.contracts import SetGenerationResult
 
 
@@ -24,17 +25,20 @@ class PointerMover:
     @contained
     def set_generation(self, wanted: MovePointer) -> SetGenerationResult:
         request_no = self._request(wanted)
-        if wanted.pin is not None:
-            moved = generations.pin(
-                self._store, wanted.scope, pinned=wanted.pin, actor=wanted.requested_by, request_no=request_no
-            )
-        else:
-            assert wanted.generation is not None, "the contract asks for one of the two"
-            moved = generations.set_generation(
-                self._store, wanted.scope, wanted.generation, actor=wanted.requested_by, request_no=request_no
-            )
+        try:
+            moved = self._move(wanted, request_no)
+        except InvalidInput:
+            requests.release_request(self._store, request_no)
+            raise
         requests.finish_request(self._store, request_no, moved.model_dump(mode="json"))
         return moved
+
+    def _move(self, wanted: MovePointer, request_no: int) -> SetGenerationResult:
+        asked: dict[str, Any] = {"actor": wanted.requested_by, "request_no": request_no}
+        if wanted.pin is not None:
+            return generations.pin(self._store, wanted.scope, pinned=wanted.pin, **asked)
+        assert wanted.generation is not None, "the contract asks for one of the two"
+        return generations.set_generation(self._store, wanted.scope, wanted.generation, **asked)
 
     def _request(self, wanted: MovePointer) -> int:
         info = activity.info()

@@ -8,13 +8,14 @@ from typing import Any
 from temporalio import workflow
 
 with workflow.unsafe.imports_passed_through():
-    from activities.contracts import PageRef, PreparedPage, PublishedPage
+    from activities.contracts import PageRef, PreparedPage
     from activities.contracts.ingest import AcceptedIngest, AcceptIngest, EndIngest
     from headwater.contracts import IngestSourcesInput, IngestSourcesResult
     from workflows.act import act
     from workflows.embed_page import embed_page
     from workflows.inputs import parse_input
     from workflows.once import once
+    from workflows.publish_staged import publish_staged
 
 
 @workflow.defn(name="IngestSources")
@@ -35,10 +36,5 @@ async def _ingest(request: IngestSourcesInput, request_no: int) -> IngestSources
     page = PageRef(page_id=accepted.page_id, tenant_id=request.scope.tenant_id)
     prepared = await act("prepare_page", page, PreparedPage)
     await embed_page(page, prepared.batches)
-    published = await act("publish_page", page, PublishedPage)
-    while published.is_stale_build:
-        # A re-index was flipped to since the page was staged: its documents belong into the build that readers see now.
-        prepared = await act("restage_page", page, PreparedPage)
-        await embed_page(page, prepared.batches)
-        published = await act("publish_page", page, PublishedPage)
+    published = await publish_staged(page, lambda batches: embed_page(page, batches))
     return await act("end_ingest", EndIngest(**dict(page), generation=published.generation), IngestSourcesResult)

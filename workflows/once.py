@@ -43,7 +43,6 @@ async def once(
                 payload_sha256=payload_hash(request),
                 workflow_id=info.workflow_id,
                 run_id=info.first_execution_run_id,
-                requested_by=request.requested_by,
                 makes_corpus=makes_corpus,
             ),
             BegunRequest,

@@ -25,13 +25,13 @@ with workflow.unsafe.imports_passed_through():
         PageRef,
         Pass,
         PreparedPage,
-        PublishedPage,
     )
     from headwater.contracts import SyncCorpusInput, SyncNow, SyncResult, SyncStatus
     from workflows.act import act
     from workflows.embed_page import embed_page
     from workflows.failures import cause_of
     from workflows.inputs import parse_input
+    from workflows.publish_staged import publish_staged
 
 # A history that grows without end is ended by the server: a run goes on in a new one after this much.
 PAGES_A_RUN: Final = 50
@@ -222,13 +222,12 @@ class SyncCorpus:
         counts = self._carried.counts
         counts.phase = "publishing"
         page = PageRef(in_pass=in_pass, page_id=listed.page_id)
-        published = await act("publish_page", page, PublishedPage)
-        while published.is_stale_build:
-            # A re-index was flipped to since the page was staged: its documents belong into the build that readers see now.
-            prepared = await act("restage_page", page, PreparedPage)
-            await self._embed(page, prepared.batches)
+
+        async def embed_again(batches: int) -> None:
+            await self._embed(page, batches)
             counts.phase = "publishing"
-            published = await act("publish_page", page, PublishedPage)
+
+        published = await publish_staged(page, embed_again)
         await act("advance_checkpoint", page, AdvancedCheckpoint)
         counts.pages += 1
         counts.upserted += published.upserted

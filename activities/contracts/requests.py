@@ -13,7 +13,6 @@ class BeginRequest(Payload):
     payload_sha256: str
     workflow_id: str
     run_id: str
-    requested_by: str | None = None
     makes_corpus: bool = False  # a corpus that is not there is made, and not an error
 
 

@@ -66,7 +66,7 @@ def claim_request(
     mine = {"payload_sha256": payload_sha256, "workflow_id": owner.workflow_id, "run_id": owner.run_id}
     with store.connection() as connection, connection.transaction():
         if makes_corpus:
-            connection.execute(sql["ensure_scope"], scope.model_dump())
+            connection.execute(queries(store.schema, "scopes")["ensure_scope"], scope.model_dump())
         connection.execute(sql["claim"], {**key, **mine})
         found = connection.cursor(row_factory=class_row(Request)).execute(sql["find"], key).fetchone()
     if found is None:

@@ -42,6 +42,14 @@ def in_slab(statement: bytes, slab: int) -> bytes:
     return statement.replace(b"%(slab)s", b"%d" % slab)
 
 
+def written(statement: bytes, **numbers: int) -> bytes:
+    """``statement`` as it is sent without parameters: for commands that take none, with their numbers written out."""
+    statement = statement.replace(b"%%", b"%")
+    for name, number in numbers.items():
+        statement = statement.replace(b"{%b}" % name.encode(), b"%d" % number)
+    return statement
+
+
 @cache
 def queries(schema: str, name: str) -> Mapping[str, bytes]:
     """The blocks of ``queries/<name>.sql``. Bytes, which psycopg takes from files without calling them injected."""

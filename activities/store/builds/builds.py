@@ -6,7 +6,7 @@ Until the flip it takes no generation and moves no pointer, so that readers and 
 import contextlib
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Final
+from typing import Final
 
 import psycopg
 from psycopg.rows import class_row
@@ -77,39 +77,59 @@ def begin_build(
     its own, which it gets from ``large_chunks`` on. One that is being made in another space is given up, unless nobody
     named a space.
     """
-    sql, scopes = queries(store.schema, "builds"), queries(store.schema, "scopes")
-    key = scope.model_dump()
     with store.connection() as connection:
-        size = connection.execute(sql["shown_size"], key).fetchone()  # before the lock: the longest read
-        is_large = size is not None and size[1] >= large_chunks
+        shown = connection.execute(queries(store.schema, "builds")["shown_chunks"], scope.model_dump()).fetchone()
+        is_large = shown is not None and shown[0] >= large_chunks  # before the lock: the longest read
         with connection.transaction():
-            connection.execute(scopes["lock_scope"], key)
-            live = connection.cursor(row_factory=class_row(_Live)).execute(sql["scope"], key).fetchone()
-            if live is None:
-                raise InvalidInput(f"Corpus {scope} has no index yet: sync something into it first.")
-            if live.is_pinned:
-                raise InvalidInput(
-                    f"Corpus {scope} is pinned: run `headwater generation unpin --corpus {scope}` first."
-                )
-            space_id = live.space_id if space is None else _ensure_space(connection, scopes, sql, space)
-            current = connection.execute(sql["building"], {"scope_id": live.scope_id}).fetchone()
-            if space_id == live.space_id and not (is_large and live.slab == 0):
-                if current is not None and space is not None:
-                    _give_up(connection, store.schema, live.scope_id, current[0], actor)
-                return _begun(connection, sql, live.build_id, live.slab, live)
-            if current is not None and current[2] != space_id:
-                if space is None:
-                    return _begun(connection, sql, live.build_id, live.slab, live)
-                _give_up(connection, store.schema, live.scope_id, current[0], actor)
-                current = None
-            if current is None:
-                made = {"scope_id": live.scope_id, "space_id": space_id, "is_large": is_large, "schema": store.schema}
-                current = connection.execute(sql["begin_build"], made).fetchone()
-                assert current is not None
-                detail = {"build": current[0], "slab": current[1], "space": space_id}
-                audit(connection, store.schema, live.scope_id, actor=actor, action="reindex.begin", detail=detail)
-            connection.execute(sql["try_again"], {"build_id": current[0]})
-            return _begun(connection, sql, current[0], current[1], None)
+            build_id, slab, live_gen = _begin(connection, store.schema, scope, space, is_large=is_large, actor=actor)
+    sources, chunks = built_size(store, build_id)
+    return Begun(
+        build_id=build_id,
+        slab=slab,
+        is_live=live_gen is not None,
+        generation=live_gen or 0,
+        sources=sources,
+        chunks=chunks,
+    )
+
+
+def _begin(
+    connection: psycopg.Connection,
+    schema: str,
+    scope: Scope,
+    space: SpaceSpec | None,
+    *,
+    is_large: bool,
+    actor: str | None,
+) -> tuple[int, int, int | None]:
+    """Build, slab, and what readers see where it is the live one."""
+    sql, scopes = queries(schema, "builds"), queries(schema, "scopes")
+    key = scope.model_dump()
+    connection.execute(scopes["lock_scope"], key)
+    live = connection.cursor(row_factory=class_row(_Live)).execute(sql["scope"], key).fetchone()
+    if live is None:
+        raise InvalidInput(f"Corpus {scope} has no index yet: sync something into it first.")
+    if live.is_pinned:
+        raise InvalidInput(f"Corpus {scope} is pinned: run `headwater generation unpin --corpus {scope}` first.")
+    space_id = live.space_id if space is None else _ensure_space(connection, scopes, sql, space)
+    current = connection.execute(sql["building"], {"scope_id": live.scope_id}).fetchone()
+    if space_id == live.space_id and not (is_large and live.slab == 0):
+        if current is not None and space is not None:
+            _give_up(connection, schema, live.scope_id, current[0], actor)
+        return live.build_id, live.slab, live.live_gen
+    if current is not None and current[2] != space_id:
+        if space is None:
+            return live.build_id, live.slab, live.live_gen
+        _give_up(connection, schema, live.scope_id, current[0], actor)
+        current = None
+    if current is None:
+        made = {"scope_id": live.scope_id, "space_id": space_id, "is_large": is_large, "schema": schema}
+        current = connection.execute(sql["begin_build"], made).fetchone()
+        assert current is not None
+        detail = {"build": current[0], "slab": current[1], "space": space_id}
+        audit(connection, schema, live.scope_id, actor=actor, action="reindex.begin", detail=detail)
+    connection.execute(sql["try_again"], {"build_id": current[0]})
+    return current[0], current[1], None
 
 
 def _ensure_space(
@@ -120,21 +140,6 @@ def _ensure_space(
     found = connection.execute(sql["space"], asdict(space)).fetchone()
     assert found is not None
     return int(found[0])
-
-
-def _begun(
-    connection: psycopg.Connection, sql: Mapping[str, bytes], build_id: int, slab: int, live: _Live | None
-) -> Begun:
-    built = connection.execute(sql["built"], {"build_id": build_id}).fetchone()
-    assert built is not None
-    return Begun(
-        build_id=build_id,
-        slab=slab,
-        is_live=live is not None,
-        generation=0 if live is None else live.live_gen,
-        sources=built[0],
-        chunks=built[1],
-    )
 
 
 def flip_build(store: Store, build_id: int, *, actor: str | None = None) -> Flipped:
@@ -258,8 +263,6 @@ def outgrown(store: Store, *, large_chunks: int, tenants: Collection[str] = ()) 
     `WorkflowAlreadyStartedError`, which is no fault. ``large_chunks`` is `WorkerOptions.partition_chunks`.
     """
     with store.connection() as connection:
-        rows: list[Any] = connection.execute(
-            queries(store.schema, "builds")["outgrown"], {"limit": large_chunks}
-        ).fetchall()
-    found = [Scope(tenant_id=tenant, resource_id=resource, corpus_id=corpus) for tenant, resource, corpus in rows]
-    return [scope for scope in found if not tenants or scope.tenant_id in tenants]
+        asked = {"limit": large_chunks, "tenants": list(tenants)}
+        rows = connection.execute(queries(store.schema, "builds")["outgrown"], asked).fetchall()
+    return [Scope(tenant_id=tenant, resource_id=resource, corpus_id=corpus) for tenant, resource, corpus in rows]

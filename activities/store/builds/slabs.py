@@ -9,7 +9,7 @@ from typing import Final
 import psycopg
 
 from activities.store.database import Store, StoreUnavailable
-from activities.store.sql import queries
+from activities.store.sql import queries, written
 from headwater.errors import PermanentError
 
 HNSW_DIMENSIONS: Final = 4_000  # pgvector indexes no more of a halfvec; longer ones are compared one by one
@@ -143,6 +143,4 @@ def _is_there(connection: psycopg.Connection, schema: str, slab: int) -> bool:
 
 
 def _written(schema: str, name: str, slab: int, dimensions: int = 0) -> bytes:
-    """A statement with its numbers written out."""
-    text = queries(schema, "slabs")[name].replace(b"%%", b"%")
-    return text.replace(b"{slab}", b"%d" % slab).replace(b"{dimensions}", b"%d" % dimensions)
+    return written(queries(schema, "slabs")[name], slab=slab, dimensions=dimensions)

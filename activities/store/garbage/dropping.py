@@ -6,7 +6,7 @@ from typing import Final
 import psycopg
 
 from activities.store.garbage.freeing import PAGE, Freed, delete_revisions, delete_versions, locked
-from activities.store.sql import queries
+from activities.store.sql import queries, written
 
 # Detaching waits for every reader that began before it, and those that come meanwhile wait for it. Later is soon enough.
 WAIT: Final = "2s"
@@ -35,18 +35,14 @@ def _drop_partition(connection: psycopg.Connection, schema: str, slab: int) -> b
     try:
         if is_attached:
             step = "finalize" if is_pending else "detach"
-            connection.execute(_of_slab(sql[step], slab), prepare=False)
-        connection.execute(_of_slab(sql["drop_table"], slab), prepare=False)
+            connection.execute(written(sql[step], slab=slab), prepare=False)
+        connection.execute(written(sql["drop_table"], slab=slab), prepare=False)
         return True
     except (psycopg.errors.LockNotAvailable, psycopg.errors.ObjectInUse, psycopg.errors.DeadlockDetected):
         return None
     finally:
         if not connection.closed:
-            connection.execute(sql["wait_little"], {"wait": "0"})
-
-
-def _of_slab(statement: bytes, slab: int) -> bytes:
-    return statement.replace(b"{slab}", b"%d" % slab)
+            connection.execute("RESET lock_timeout", prepare=False)
 
 
 def _drop_rows(

@@ -15,6 +15,7 @@ from activities.store.pages.listing import Known
 from activities.store.pages.staging import Page, Started
 from activities.store.requests import InvalidInput, audit
 from activities.store.scopes import LiveBuild
+from activities.store.sources.access import ensure_sources
 from activities.store.sql import queries
 from headwater.contracts import IngestSource
 from headwater.sensitivity import sensitivity_level
@@ -58,7 +59,8 @@ def accept_page(
     sql = queries(store.schema, "ingest")
     source_ids = [each.source_id for each in sources]
     with store.connection() as connection:
-        connection.execute(sql["ensure_sources"], {"scope_id": build.scope_id, "source_ids": source_ids})
+        # Committed by itself: a row that holds nothing harms nobody, and two requests that name one new id wait no longer.
+        ensure_sources(connection, store.schema, build.scope_id, source_ids)
         with connection.transaction():
             named = {"build_id": build.build_id, "request_no": request_no, "listed": len(sources)}
             made = connection.execute(sql["insert_page"], named).fetchone()

@@ -130,7 +130,7 @@ def _reason(candidate: Candidate, outcome: Outcome, *, is_access_conflict: bool)
     if outcome is Outcome.OWNED:
         return owned(candidate)
     if outcome is Outcome.TOMBSTONED:
-        return HIDDEN if candidate.tombstone is None else TOMBSTONED[candidate.tombstone]
+        return TOMBSTONED.get(candidate.tombstone or "", HIDDEN)
     if outcome is Outcome.CONFLICT:
         if is_access_conflict:
             return (

@@ -9,8 +9,8 @@ from psycopg.types.json import Jsonb
 
 from activities.contracts import PublishedPage
 from activities.store.pages.inheritance import Inherited
-from activities.store.pages.item_outcome import describe, owned, why_withheld
-from activities.store.pages.judge import Asked, Candidate, Outcome
+from activities.store.pages.item_outcome import HIDDEN, describe, owned, why_withheld
+from activities.store.pages.judge import HIDING, Asked, Candidate, Outcome
 from activities.store.pointer import Pointer, end_sources, fork, move_pointer
 from activities.store.sources.access import TOO_WIDE, GrantedSet, NewGrants, write_grants
 from activities.store.sources.tombstones import drop_grants, write_tombstones
@@ -168,9 +168,11 @@ class Publication:
                 refused=[each.source_id for each in refused],
                 versions=[each.version for each in refused],
             )
-        if withheld := [*refused, *self._with(Outcome.DENIED)]:
-            reasons = [each.tombstone or TOO_WIDE for each in withheld]
-            self._run("note_withheld", withheld=_pks(withheld), reasons=reasons)
+        denied = self._with(Outcome.DENIED)
+        if withheld := [*refused, *denied]:
+            # Without a hiding tombstone of its own it was refused for what it rests on.
+            reasons = [each.tombstone if each.tombstone in HIDING else HIDDEN for each in refused]
+            self._run("note_withheld", withheld=_pks(withheld), reasons=[*reasons, *[TOO_WIDE] * len(denied)])
 
     def _write_members(self) -> None:
         seen = (*REGRANTING, Outcome.DENIED, Outcome.STALE, Outcome.TOMBSTONED)

@@ -1,7 +1,7 @@
 """Publishing a page: spans, grants, status and the live pointer in one short transaction under the scope's lock.
 
 Everything slow was staged before. Here one round trip takes the lock and reads what the judge needs, and one more
-writes what it decided. A reader sees the whole page or nothing of it.
+writes what it decided; a page with grants asks for their numbers between the two. A reader sees the whole page or nothing of it.
 """
 
 from collections.abc import Collection, Mapping, Sequence

@@ -18,11 +18,6 @@ CROSS JOIN LATERAL (
   SELECT g.grantee_id FROM {schema}.grantee g
   WHERE g.tenant_id = %(tenant_id)s AND g.kind = w.kind AND g.name = w.name LIMIT 1) e;
 
--- lock_scope --
-SELECT scope_id, live_build FROM {schema}.scope
-WHERE tenant_id = %(tenant_id)s AND resource_id = %(resource_id)s AND corpus_id = %(corpus_id)s
-FOR NO KEY UPDATE;
-
 -- ensure_sources --
 -- A source that was never heard of gets a row that holds its grants, or is to be moved to; its text may come later.
 INSERT INTO {schema}.source (scope_id, source_id)

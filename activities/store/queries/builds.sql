@@ -7,9 +7,9 @@ SELECT s.scope_id, s.pinned AS is_pinned, s.live_gen, b.build_id, b.slab, b.spac
 FROM {schema}.scope s JOIN {schema}.build b ON b.build_id = s.live_build
 WHERE s.tenant_id = %(tenant_id)s AND s.resource_id = %(resource_id)s AND s.corpus_id = %(corpus_id)s;
 
--- shown_size --
--- How much readers could see, were they granted everything.
-SELECT count(*) AS sources, coalesce(sum(r.n_chunks), 0)::bigint AS chunks
+-- shown_chunks --
+-- How many readers could see, were they granted everything.
+SELECT coalesce(sum(r.n_chunks), 0)::bigint AS chunks
 FROM {schema}.scope s
 JOIN {schema}.span x ON x.build_id = s.live_build AND x.gen_from <= s.live_gen AND x.gen_to > s.live_gen
 JOIN {schema}.source o ON o.source_pk = x.source_pk AND x.gen_from > o.fence_gen
@@ -59,7 +59,7 @@ WHERE s.scope_id = (SELECT b.scope_id FROM {schema}.build b WHERE b.build_id = %
 FOR NO KEY UPDATE OF s;
 
 -- state --
-SELECT b.state, b.scope_id, b.slab, b.space_id, x.dimensions FROM {schema}.build b JOIN {schema}.space x USING (space_id) WHERE b.build_id = %(build_id)s;
+SELECT state FROM {schema}.build WHERE build_id = %(build_id)s;
 
 -- look_up --
 -- The statements that compare whole builds read each span of both once, and look the rest up by its key, whatever the planner
@@ -122,7 +122,7 @@ UPDATE {schema}.scope SET held_until = clock_timestamp() + make_interval(secs =>
 UPDATE {schema}.build SET state = 'dropping', ended_at = clock_timestamp() WHERE build_id = %(build_id)s AND state = 'building';
 
 -- retire --
--- `left_s`: until when it is kept. A build that is shown again, or was, is not touched.
+-- A build that is shown again is not touched, and one that was is kept as long from its last end.
 UPDATE {schema}.build SET state = 'dropping'
 WHERE build_id = %(build_id)s AND state = 'retired' AND ended_at <= clock_timestamp() - make_interval(secs => %(after_s)s);
 
@@ -144,6 +144,7 @@ SELECT s.tenant_id, s.resource_id, s.corpus_id
 FROM {schema}.scope s
 JOIN {schema}.build b ON b.build_id = s.live_build AND b.slab = 0
 WHERE NOT s.pinned AND NOT EXISTS (SELECT FROM {schema}.build g WHERE g.scope_id = s.scope_id AND g.state = 'building')
+  AND (cardinality(%(tenants)s::text[]) = 0 OR s.tenant_id = ANY (%(tenants)s))
   AND (SELECT sum(r.n_chunks)
        FROM {schema}.span x
        JOIN {schema}.source o ON o.source_pk = x.source_pk AND x.gen_from > o.fence_gen

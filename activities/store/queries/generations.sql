@@ -98,7 +98,7 @@ WHERE s.scope_id = %(scope_id)s AND i.freshness = 'stale' AND starts_with(i.reas
 
 -- place --
 -- Where a corpus stands, for a listing.
-SELECT s.scope_id, s.live_gen, s.live_build, s.pinned, s.head_gen, s.min_gen FROM {schema}.scope s
+SELECT s.scope_id, s.live_gen, s.live_build, s.pinned, s.head_gen FROM {schema}.scope s
 WHERE s.tenant_id = %(tenant_id)s AND s.resource_id = %(resource_id)s AND s.corpus_id = %(corpus_id)s
   AND s.live_build IS NOT NULL;
 

@@ -134,7 +134,9 @@ old AS MATERIALIZED (
   SELECT m.ord, v.*
   FROM mine m
   JOIN {schema}.scope s ON s.scope_id = %(scope_id)s
+  -- Of the same space still: readers may have been rolled back to a build of another one since this page was listed.
   JOIN {schema}.build l ON l.build_id = s.live_build
+   AND l.space_id = (SELECT g.space_id FROM {schema}.build g WHERE g.build_id = %(build_id)s)
   CROSS JOIN LATERAL (
     SELECT r.*, l.slab
     FROM (SELECT * FROM {schema}.revision WHERE version_id = m.version_id OFFSET 0) r

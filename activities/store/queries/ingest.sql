@@ -1,13 +1,5 @@
 -- What hosts push: accepted as a page of its own, read out of staged content, forgotten when it is published.
 
--- ensure_sources --
--- Committed by itself: a row that holds nothing harms nobody, and two requests that name the same new id wait no longer.
-INSERT INTO {schema}.source (scope_id, source_id)
-SELECT %(scope_id)s, id FROM unnest(%(source_ids)s::text[]) AS u (id)
- WHERE NOT EXISTS (SELECT FROM {schema}.source s WHERE s.scope_id = %(scope_id)s AND s.source_id = u.id)
- ORDER BY id
-ON CONFLICT DO NOTHING;
-
 -- insert_page --
 INSERT INTO {schema}.page (kind, build_id, request_no, listed) VALUES ('ingest', %(build_id)s, %(request_no)s, %(listed)s)
 ON CONFLICT (request_no) WHERE request_no IS NOT NULL DO NOTHING

@@ -97,7 +97,7 @@ SELECT u ->> 'path' AS path, u ->> 'reason' AS reason
 
 -- last_generation --
 -- The last that was published, which readers may be kept from.
-SELECT CASE WHEN sc.pinned THEN b.head_gen ELSE sc.live_gen END, sc.live_gen
+SELECT CASE WHEN sc.pinned THEN b.head_gen ELSE sc.live_gen END
   FROM {schema}.connector c JOIN {schema}.scope sc USING (scope_id) JOIN {schema}.build b ON b.build_id = sc.live_build
  WHERE c.connector_id = %(connector_id)s;
 

@@ -10,9 +10,6 @@ FROM {schema}.scope
 WHERE tenant_id = %(tenant_id)s AND resource_id = %(resource_id)s AND corpus_id = %(corpus_id)s
 FOR NO KEY UPDATE;
 
--- progress --
-SELECT result FROM {schema}.request_step WHERE request_no = %(request_no)s AND step = %(step)s;
-
 -- note_progress --
 INSERT INTO {schema}.request_step (request_no, step, result) VALUES (%(request_no)s, %(step)s, %(result)s)
 ON CONFLICT (request_no, step) DO UPDATE SET result = excluded.result;
@@ -39,13 +36,15 @@ WHERE b.scope_id = %(scope_id)s AND p.state <> 'published' AND i.page_id = p.pag
   AND r.rev_id = i.rev_id AND r.source_pk = ANY (%(source_pks)s) AND r.base_gen < %(gen)s;
 
 -- drop_content --
--- What hosts pushed of these sources and is not published yet.
+-- What hosts pushed of these sources and is not published yet, except of held ones.
 WITH pushed AS MATERIALIZED (
   SELECT g.page_id, g.ord, g.content_id
   FROM {schema}.page p JOIN {schema}.build b USING (build_id) JOIN {schema}.page_item i USING (page_id)
     JOIN {schema}.ingest_item g ON g.page_id = i.page_id AND g.ord = i.ord
   WHERE b.scope_id = %(scope_id)s AND p.state <> 'published' AND p.kind = 'ingest' AND g.base_gen < %(gen)s
-    AND i.source_id = ANY (%(ids)s::text[])),
+    AND i.source_id = ANY (%(ids)s::text[])
+    AND NOT EXISTS (SELECT FROM {schema}.tombstone t
+                    WHERE t.scope_id = %(scope_id)s AND t.id = i.source_id AND t.reason = 'legal_hold')),
 cleared AS (
   UPDATE {schema}.ingest_item g SET title = NULL, uri = NULL, metadata = '{}'
   FROM pushed w WHERE g.page_id = w.page_id AND g.ord = w.ord)

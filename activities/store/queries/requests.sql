@@ -1,9 +1,5 @@
 -- Requests of hosts, and what their parts have done.
 
--- ensure_scope --
-INSERT INTO {schema}.scope (tenant_id, resource_id, corpus_id) VALUES (%(tenant_id)s, %(resource_id)s, %(corpus_id)s)
-ON CONFLICT DO NOTHING;
-
 -- claim --
 INSERT INTO {schema}.request (scope_id, workflow, request_id, payload_sha256, workflow_id, run_id)
 SELECT scope_id, %(workflow)s, %(request_id)s, %(payload_sha256)s, %(workflow_id)s, %(run_id)s

@@ -226,7 +226,7 @@ def allowed(
 
 def lock_scope(connection: Connection, schema: str, scope: Scope) -> int:
     """Takes the one lock of a corpus, which must have been indexed."""
-    row = connection.execute(queries(schema, "access")["lock_scope"], scope.model_dump()).fetchone()
+    row = connection.execute(queries(schema, "scopes")["lock_scope"], scope.model_dump()).fetchone()
     if row is None or row[1] is None:
         raise no_corpus(scope)
     return int(row[0])

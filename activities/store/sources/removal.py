@@ -9,6 +9,7 @@ from psycopg.types.json import Jsonb
 
 from activities.store.database import Store
 from activities.store.garbage.freeing import by_slab, delete_chunks
+from activities.store.requests import step_result
 from activities.store.sources.tombstones import propagated
 from activities.store.sql import queries
 from headwater.models import Scope
@@ -69,8 +70,8 @@ def _begin(store: Store, scope: Scope, ids: Sequence[str], *, gen: int, request_
         removable["source_pks"] = _removable(connection, store.schema, scope_id, ids)
         connection.execute(sql["detach_staged"], removable)
         connection.execute(sql["drop_content"], removable)
-        found = connection.execute(sql["progress"], {"request_no": request_no, "step": STEP}).fetchone()
-    return _Progress() if found is None else _Progress(**found[0])
+        known = step_result(connection, store.schema, request_no, STEP)
+    return _Progress() if known is None else _Progress(**known)
 
 
 def _remove_page(
@@ -84,6 +85,8 @@ def _remove_page(
             "gen": gen,
             "source_pks": _removable(connection, store.schema, scope_id, page),
         }
+        # Again for each page: what was being read when the first was taken may have landed meanwhile.
+        connection.execute(sql["detach_staged"], {**removable, "scope_id": scope_id})
         asked = {**removable, "limit": REVISIONS_A_PAGE}
         found = connection.execute(sql["old_revisions"], asked).fetchall()
         rev_ids = _as_many_as_fit([(rev_id, chunks) for rev_id, chunks, _ in found])
