@@ -157,11 +157,10 @@ def _drop_orphans(corpus: Corpus) -> Iterator[Freed]:
 
 
 def _drop_pending(corpus: Corpus) -> Iterator[Freed]:
-    key = {"scope_id": corpus.scope_id, "limit": ROWS}
-    count = ROWS
-    while count == ROWS:
+    sql = queries(corpus.schema, "garbage")
+    for source_pks in _found(corpus, "find_pending"):
         with locked(corpus.connection, corpus.schema, corpus.scope_id):
-            count = corpus.connection.execute(queries(corpus.schema, "garbage")["drop_pending"], key).rowcount
+            corpus.connection.execute(sql["drop_pending"], {"scope_id": corpus.scope_id, "source_pks": source_pks})
         yield Freed()
 
 

@@ -240,17 +240,22 @@ DELETE FROM {schema}.forward WHERE ctid = ANY (ARRAY (
   WHERE f.scope_id = %(scope_id)s AND f.is_done AND f.at < clock_timestamp() - interval '7 days'
   LIMIT %(limit)s FOR UPDATE SKIP LOCKED));
 
+-- find_pending --
+-- Documents that were listed once and were never read. This walks all of the corpus, so it is done without the lock.
+SELECT n.source_pk
+FROM {schema}.source s
+JOIN {schema}.ingestion n USING (source_pk)
+WHERE s.scope_id = %(scope_id)s AND n.state = 'pending' AND n.updated_at < clock_timestamp() - interval '1 day'
+  AND NOT EXISTS (SELECT FROM {schema}.membership m WHERE m.source_pk = s.source_pk)
+LIMIT %(limit)s;
+
 -- drop_pending --
--- Documents that were listed once, were never read, and that nobody holds.
-DELETE FROM {schema}.ingestion WHERE source_pk IN (
-  SELECT n.source_pk
-  FROM {schema}.source s
-  JOIN {schema}.ingestion n USING (source_pk)
-  WHERE s.scope_id = %(scope_id)s AND n.state = 'pending' AND n.updated_at < clock_timestamp() - interval '1 day'
-    AND NOT EXISTS (SELECT FROM {schema}.membership m WHERE m.source_pk = s.source_pk)
-    AND NOT EXISTS (SELECT FROM {schema}.build b JOIN {schema}.page p USING (build_id) JOIN {schema}.page_item i USING (page_id)
-                    WHERE b.scope_id = %(scope_id)s AND p.state <> 'published' AND i.source_id = s.source_id)
-  LIMIT %(limit)s);
+-- Those of them that are so still, and that no page brings.
+DELETE FROM {schema}.ingestion n USING {schema}.source s
+WHERE n.source_pk = ANY (%(source_pks)s) AND s.source_pk = n.source_pk AND n.state = 'pending'
+  AND NOT EXISTS (SELECT FROM {schema}.membership m WHERE m.source_pk = s.source_pk)
+  AND NOT EXISTS (SELECT FROM {schema}.build b JOIN {schema}.page p USING (build_id) JOIN {schema}.page_item i USING (page_id)
+                  WHERE b.scope_id = %(scope_id)s AND p.state <> 'published' AND i.source_id = s.source_id);
 
 -- trim_log --
 -- Rows below the one that says which build shows the floor's generation.
