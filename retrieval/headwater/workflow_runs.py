@@ -195,7 +195,7 @@ def told(workflow_id: str) -> Iterator[None]:
         raise _failure(error, workflow_id) from error
     except WorkflowUpdateRPCTimeoutOrCancelledError as error:
         if isinstance(error.__cause__, asyncio.CancelledError):
-            pass  # so the SDK reports that the caller's own task was cancelled
+            raise error.__cause__ from None  # so the SDK reports that the caller's own task was cancelled
         raise TransientError("Temporal gave no answer in time: ask again, the work goes on.") from error
     except WorkflowQueryFailedError as error:
         raise TransientError(f"Workflow {workflow_id} does not say where it is: ask again.") from error
