@@ -1,0 +1,221 @@
+"""Who may read a Drive item: its permissions as principals and groups. What is not certain grants nothing.
+
+Drive leaves `permissions` out where the caller may not share the item, and always on shared drives. Absent is therefore
+neither private nor public: it is unknown, and the unknown is denied and said.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Final, Literal, Self, cast
+
+from headwater.connectors import GrantSet
+from headwater.contracts.access import PRINCIPALS_MAX
+from headwater.ids import UNSTORABLE
+from headwater.models import GROUPS_MAX
+
+NAME_MAX: Final = 256
+_KINDS: Final = ("user", "group", "domain", "anyone")
+_READING_ROLES: Final = frozenset({"owner", "organizer", "fileOrganizer", "writer", "commenter", "reader"})
+# Who gets into a limited-access folder without being named on it.
+_UNLIMITED_ROLES: Final = frozenset({"owner", "organizer"})
+
+
+class Denial(StrEnum):
+    """Why nobody may read an item although Drive lets somebody."""
+
+    INCOMPLETE = "grants_incomplete"  # fewer permissions could be read than the item has
+    UNREADABLE = "grants_unreadable"  # none could be read
+    TOO_MANY = "too_many_grantees"
+
+
+@dataclass(frozen=True, slots=True)
+class Grantee:
+    """Whom one permission names. ``is_link_only``: whoever has the link, but nobody finds the item by searching."""
+
+    kind: Literal["user", "group", "domain", "anyone"]
+    name: str = ""  # lower-cased address or domain; ``anyone`` has none
+    is_link_only: bool = False
+
+    @property
+    def key(self) -> str:
+        """As an access map writes it: ``user:ada@a.test``, ``domain-link:a.test``, ``anyone``."""
+        kind = f"{self.kind}-link" if self.is_link_only else self.kind
+        return f"{kind}:{self.name}" if self.name else kind
+
+
+@dataclass(frozen=True, slots=True)
+class Expiring:
+    """One grant that ends by itself. Either a principal or a group."""
+
+    expires_at: datetime
+    principal_id: str | None = None
+    group_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DriveGrants:
+    """Who may read an item. With a ``denial`` nobody may, and the item is to be flagged with it."""
+
+    principal_ids: tuple[str, ...] = ()
+    group_ids: tuple[str, ...] = ()
+    everyone: bool = False
+    expiring: tuple[Expiring, ...] = ()
+    denial: Denial | None = None
+
+    @classmethod
+    def denied(cls, why: Denial) -> Self:
+        return cls(denial=why)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all permissions of the item were seen."""
+        return self.denial not in (Denial.INCOMPLETE, Denial.UNREADABLE)
+
+    def let_anybody_in(self, now: datetime) -> bool:
+        """Whether anybody may read the item at ``now`` or later: if not, its content is not worth a request."""
+        is_lasting = bool(self.principal_ids or self.group_ids or self.everyone)
+        return is_lasting or any(each.expires_at > now for each in self.expiring)
+
+
+# What a grantee gets instead of the default; ``None``: the default. An `AccessMap`, or a function of the host.
+MapGrantee = Callable[[Grantee], GrantSet | None]
+
+
+@dataclass(frozen=True, slots=True)
+class GrantRules:
+    """What the connector's settings say about permissions."""
+
+    discoverable_as_everyone: bool = False
+    map_grantee: MapGrantee | None = None
+
+    def grants_for(self, grantee: Grantee) -> GrantSet:
+        """The grants of one grantee. A link lets nobody in who searches, so by default it grants nothing."""
+        mapped = self.map_grantee(grantee) if self.map_grantee else None
+        if mapped is not None:
+            return mapped
+        if grantee.is_link_only:
+            return GrantSet()
+        match grantee.kind:
+            case "user":
+                return GrantSet(principal_ids=(grantee.name,))
+            case "group":
+                return GrantSet(group_ids=(grantee.name,))
+            case "domain":
+                return GrantSet(group_ids=(f"domain:{grantee.name}",))
+            case "anyone":
+                return GrantSet(everyone=self.discoverable_as_everyone)
+
+
+def must_be_listed(file: Mapping[str, Any]) -> bool:
+    """Whether ``permissions.list`` has to be asked: the file's own ``permissions`` are absent or not all of them."""
+    embedded = file.get("permissions")
+    return not isinstance(embedded, list) or not embedded or _are_missing(file, embedded)
+
+
+def read_grants(
+    file: Mapping[str, Any], permissions: Sequence[Mapping[str, Any]] | None, *, rules: GrantRules
+) -> DriveGrants:
+    """The grants of ``file``. ``permissions`` are those that it came with or that were listed; ``None``: unreadable."""
+    if permissions is None:
+        return DriveGrants.denied(Denial.UNREADABLE)
+    if _are_missing(file, permissions):
+        return DriveGrants.denied(Denial.INCOMPLETE)
+    is_limited = file.get("inheritedPermissionsDisabled") is True
+    found = _Found()
+    for permission in permissions:
+        grantee = _grantee(permission)
+        if grantee is None or not _lets_read(permission, is_limited=is_limited):
+            continue
+        is_lasting, expires_at = _expiry(permission)
+        if is_lasting:
+            found.add(rules.grants_for(grantee))
+        elif expires_at is not None:
+            found.add_until(expires_at, rules.grants_for(grantee))
+    return found.grants()
+
+
+def _are_missing(file: Mapping[str, Any], permissions: Iterable[Mapping[str, Any]]) -> bool:
+    """Drive now and then gives fewer permissions than it names ids of."""
+    named = file.get("permissionIds") or ()
+    return not set(named) <= {permission.get("id") for permission in permissions}
+
+
+def _grantee(permission: Mapping[str, Any]) -> Grantee | None:
+    """Whom the permission names; ``None`` if that is nobody who could be known."""
+    kind = permission.get("type")
+    if kind not in _KINDS:
+        return None
+    is_link_only = kind in ("domain", "anyone") and permission.get("allowFileDiscovery") is not True
+    if kind == "anyone":
+        return Grantee("anyone", is_link_only=is_link_only)
+    name = permission.get("domain" if kind == "domain" else "emailAddress")
+    name = name.strip().lower() if isinstance(name, str) else ""
+    if not 1 <= len(name) <= NAME_MAX - len("domain:") or UNSTORABLE.search(name):
+        return None
+    return Grantee(cast(Literal["user", "group", "domain"], kind), name, is_link_only)
+
+
+def _lets_read(permission: Mapping[str, Any], *, is_limited: bool) -> bool:
+    """Whether the permission opens the content now. One of a view shows a published copy, or the name alone."""
+    if permission.get("deleted") or permission.get("pendingOwner") or permission.get("view"):
+        return False
+    role = permission.get("role")
+    if role not in _READING_ROLES:
+        return False
+    is_limited = is_limited or permission.get("inheritedPermissionsDisabled") is True
+    return not (is_limited and _is_inherited_only(permission)) or role in _UNLIMITED_ROLES
+
+
+def _is_inherited_only(permission: Mapping[str, Any]) -> bool:
+    """A permission may be inherited and given on the item too: one detail of the second kind is enough."""
+    details = permission.get("permissionDetails") or ()
+    return bool(details) and all(detail.get("inherited") is True for detail in details)
+
+
+def _expiry(permission: Mapping[str, Any]) -> tuple[bool, datetime | None]:
+    """Whether the permission lasts, or else until when. A time that nobody can read is over."""
+    written = permission.get("expirationTime")
+    if written is None:
+        return True, None
+    try:
+        expires_at = datetime.fromisoformat(written)
+    except (TypeError, ValueError):
+        return False, None
+    return False, expires_at if expires_at.tzinfo is not None else None
+
+
+class _Found:
+    """The grants so far. Of several for the same grantee the longest counts."""
+
+    def __init__(self) -> None:
+        self._principals: dict[str, datetime | None] = {}
+        self._groups: dict[str, datetime | None] = {}
+        self._everyone = False
+
+    def add(self, grants: GrantSet) -> None:
+        self._principals.update(dict.fromkeys(grants.principal_ids))
+        self._groups.update(dict.fromkeys(grants.group_ids))
+        self._everyone = self._everyone or grants.everyone
+
+    def add_until(self, expires_at: datetime, grants: GrantSet) -> None:
+        """``everyone`` cannot end by itself, and is left out."""
+        for ends, names in ((self._principals, grants.principal_ids), (self._groups, grants.group_ids)):
+            for name in names:
+                known = ends.get(name, expires_at)
+                ends[name] = None if known is None else max(known, expires_at)
+
+    def grants(self) -> DriveGrants:
+        if len(self._principals) > PRINCIPALS_MAX or len(self._groups) > GROUPS_MAX:
+            return DriveGrants.denied(Denial.TOO_MANY)
+        principals, groups = sorted(self._principals.items()), sorted(self._groups.items())
+        return DriveGrants(
+            principal_ids=tuple(name for name, end in principals if end is None),
+            group_ids=tuple(name for name, end in groups if end is None),
+            everyone=self._everyone,
+            expiring=(
+                *(Expiring(end, principal_id=name) for name, end in principals if end is not None),
+                *(Expiring(end, group_id=name) for name, end in groups if end is not None),
+            ),
+        )
