@@ -5,6 +5,7 @@ own words are kept only when this project wrote them.
 """
 
 import functools
+import math
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from typing import Concatenate, Final, ParamSpec, TypeVar
@@ -27,6 +28,8 @@ SENTENCE_MAX: Final = 1_000
 # A fault nobody foresaw may be a passing one. After this many tries it is taken for a defect, and said.
 UNEXPECTED_ATTEMPTS: Final = 5
 AT_ONCE: Final = timedelta(milliseconds=100)  # for what is over before a first ordinary retry
+# Of what another service asks us to wait. Asking it once an hour harms nobody, and a header of weeks would be a defect.
+LONGEST_WAIT: Final = timedelta(hours=1)
 
 
 class HandedOver(TransientError):
@@ -68,7 +71,7 @@ def _fit(error: Exception) -> Exception:
     if isinstance(error, HandedOver | PublishingHeld):
         return _retried(error, str(error), after=AT_ONCE)
     if isinstance(error, TransientError):
-        return _retried(error, str(error))
+        return _retried(error, str(error), after=_told(error.retry_after_s))
     if isinstance(error, DuplicateRow):
         # Another attempt wrote it meanwhile: the next one sees that. More often than that it is a defect.
         return _unexpected(error, str(error))
@@ -76,6 +79,14 @@ def _fit(error: Exception) -> Exception:
         return ApplicationError(str(error)[:SENTENCE_MAX], type=type(error).__name__)
     # What nobody foresaw is named by class and retried.
     return _unexpected(error, f"{activity.info().activity_type} failed with {type(error).__name__}.")
+
+
+def _told(seconds: float | None) -> timedelta | None:
+    """How long to wait, where the other side said it: no shorter than a retry at once, no longer than an hour."""
+    if seconds is None or math.isnan(seconds):
+        return None
+    longest = LONGEST_WAIT.total_seconds()
+    return max(AT_ONCE, timedelta(seconds=min(max(seconds, 0.0), longest)))
 
 
 def _retried(error: Exception, sentence: str, *, after: timedelta | None = None) -> ApplicationError:

@@ -18,6 +18,7 @@ PERMANENT: Final = (
     "CheckpointConflict",
     "EmbedderMismatch",
     "HeadwaterError",
+    "InvalidCursor",
     "InvalidInput",
     "LimitError",
     "MoveRefused",

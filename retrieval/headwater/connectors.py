@@ -93,7 +93,7 @@ class Connector(Protocol):
         """At most ``limit`` changes after ``cursor`` (``None``: from the beginning), in a stable order.
 
         Raises `SourceUnavailable` when nothing can be listed, and then nothing may be deleted; `TransientError` when
-        waiting can help.
+        waiting can help (`Throttled` when it was asked for); `InvalidCursor` when only a listing from the beginning can.
         """
         ...
 
@@ -103,6 +103,14 @@ class Connector(Protocol):
         Raises `SourceUnavailable` if it can tell that all documents are out of reach, and not this one gone.
         """
         ...
+
+
+class Throttled(TransientError):
+    """The source asks for fewer calls, and says with ``retry_after_s`` for how long. Nothing is wrong with any document."""
+
+
+class InvalidCursor(PermanentError):
+    """The source does not know the cursor any more: what changed since can only be told by listing everything anew."""
 
 
 class SourceUnavailable(PermanentError):
@@ -131,7 +139,9 @@ __all__ = [
     "DocumentTooLarge",
     "FetchedDocument",
     "GrantSet",
+    "InvalidCursor",
     "SourceUnavailable",
+    "Throttled",
     "TransientError",
     "Unlisted",
 ]

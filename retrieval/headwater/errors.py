@@ -21,9 +21,13 @@ class HeadwaterError(Exception):
 
 
 class TransientError(HeadwaterError):
-    """The same call may work later."""
+    """The same call may work later, and not before ``retry_after_s`` seconds if the other side said how long."""
 
     code = "ERR_HEADWATER_TRANSIENT"
+
+    def __init__(self, *args: object, retry_after_s: float | None = None) -> None:
+        super().__init__(*args)
+        self.retry_after_s = retry_after_s
 
 
 class PermanentError(HeadwaterError):

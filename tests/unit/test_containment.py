@@ -9,10 +9,10 @@ from temporalio import activity
 from temporalio.exceptions import ApplicationError
 from temporalio.testing import ActivityEnvironment
 
-from activities.containment import SENTENCE_MAX, UNEXPECTED_ATTEMPTS, HandedOver, contained
+from activities.containment import AT_ONCE, LONGEST_WAIT, SENTENCE_MAX, UNEXPECTED_ATTEMPTS, HandedOver, contained
 from activities.store import StoreUnavailable
 from activities.store.pages.publish import PublishingHeld
-from headwater.connectors import SourceUnavailable
+from headwater.connectors import SourceUnavailable, Throttled
 from headwater.errors import TransientError
 from workflows.policies import PERMANENT
 
@@ -56,6 +56,30 @@ def test_what_is_over_in_a_moment_is_retried_at_once() -> None:
         error = failure(passing)
         assert error.type not in PERMANENT
         assert error.next_retry_delay == timedelta(milliseconds=100)
+
+
+@pytest.mark.parametrize(
+    ("told", "waited"),
+    [
+        (None, None),
+        (7, timedelta(seconds=7)),
+        (2.5, timedelta(seconds=2.5)),
+        (0, AT_ONCE),
+        (-3, AT_ONCE),
+        (86_400 * 365, LONGEST_WAIT),
+        (float("inf"), LONGEST_WAIT),
+        (float("nan"), None),
+    ],
+)
+def test_who_asks_to_be_left_alone_is_left_alone_as_long_as_asked_within_bounds(
+    told: float | None, waited: timedelta | None
+) -> None:
+    for error in (
+        failure(Throttled("Fewer calls.", retry_after_s=told)),
+        failure(TransientError("Away.", retry_after_s=told)),
+    ):
+        assert error.type not in PERMANENT
+        assert error.next_retry_delay == waited
 
 
 @pytest.mark.parametrize("error", [ValueError(SECRET), KeyError(SECRET), psycopg.errors.CheckViolation(SECRET)])
