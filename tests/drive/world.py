@@ -2,7 +2,7 @@
 
 People who change things by hand (tests) leave out ``by``; the HTTP side passes the caller's address, and then Drive's
 own rules about who may do what hold. Everything that a caller may not see is refused as not found. Refusals are raised
-as `Refusal`. Each public method holds `World.lock` for its duration, so a server's threads and a test may share a world.
+as `DriveError`. Each public method holds `World.lock` for its duration, so a server's threads and a test may share a world.
 """
 
 import threading
@@ -110,7 +110,7 @@ class World:
         supports_all_drives: bool = False,
         resource_keys: Mapping[str, str] | None = None,
     ) -> File:
-        """The file if the viewer may see it (``root`` is the viewer's My Drive), else `Refusal` 404."""
+        """The file if the viewer may see it (``root`` is the viewer's My Drive), else `DriveError` 404."""
 
     def resource_of(self, file: File | str, viewer: str, *, view: str | None = None) -> Resource:
         """The whole `File` resource as this viewer gets it. ``view``: ``includePermissionsForView``."""
