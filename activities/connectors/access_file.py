@@ -1,6 +1,7 @@
 """The access file as written: its entries with their lines, and one sentence with the line for whatever is wrong.
 
-YAML: a list of ``{path: "hr/**", grant: ["group:hr"]}``. TOML: ``[[access]]`` tables with the same keys.
+YAML: a list of ``{path: "hr/**", grant: ["group:hr"]}``. TOML: ``[[access]]`` tables with the same keys. A file whose
+rules are about something else than paths has another key in place of ``path``.
 """
 
 import re
@@ -19,16 +20,28 @@ ENTRIES_MAX: Final = 1000
 
 _TOML_LINE: Final = re.compile(r"line (\d+)")
 _TOML_TABLE: Final = re.compile(r"\s*\[\[\s*[\"']?access[\"']?\s*\]\]")
-_EXAMPLE: Final = '{path: "hr/**", grant: ["group:hr"]}'
 
 
 @dataclass(frozen=True, slots=True)
 class RawEntry:
-    """One rule as written, each grant with its line, and the line where the rule's path stands."""
+    """One rule as written, each grant with its line, and the line where the rule's subject stands."""
 
-    path: str
+    subject: str
     grants: list[tuple[str, int]]
     line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Grammar:
+    """What the rules of a file are about: the key of their subject, a rule as it should be, and how many there may be."""
+
+    key: str = "path"
+    example: str = '{path: "hr/**", grant: ["group:hr"]}'
+    entries_max: int = ENTRIES_MAX
+    hint: str = "quote a path that begins with a star"
+
+
+PATHS: Final = Grammar()
 
 
 class _Refused(Exception):
@@ -37,19 +50,19 @@ class _Refused(Exception):
         self.line = line
 
 
-def read_access_file(path: Path) -> list[RawEntry]:
+def read_access_file(path: Path, grammar: Grammar = PATHS) -> list[RawEntry]:
     """The entries in order. TOML if the name ends with ``.toml``, else YAML."""
     text = _text(path)
     read = _read_toml if path.suffix.lower() == ".toml" else _read_yaml
     try:
-        entries = read(text)
-        if len(entries) > ENTRIES_MAX:
-            raise _Refused(entries[ENTRIES_MAX].line, f"more than {ENTRIES_MAX} rules.")
+        entries = read(text, grammar)
+        if len(entries) > grammar.entries_max:
+            raise _Refused(entries[grammar.entries_max].line, f"more than {grammar.entries_max} rules.")
     except _Refused as refused:
         line = f", line {refused.line}" if refused.line else ""
         raise ValidationError(f"{path}{line}: {refused}") from None
     except RecursionError:
-        raise ValidationError(f"{path}: lists are nested too deeply; write a list of {_EXAMPLE}.") from None
+        raise ValidationError(f"{path}: lists are nested too deeply; write a list of {grammar.example}.") from None
     return entries
 
 
@@ -68,45 +81,44 @@ def _text(path: Path) -> str:
         raise ValidationError(f"{path}, line {line}: not UTF-8; save the file as UTF-8.") from None
 
 
-def _read_yaml(text: str) -> list[RawEntry]:
+def _read_yaml(text: str, grammar: Grammar) -> list[RawEntry]:
     """Composed to nodes, never constructed: nodes know their lines, and aliases are shared, not multiplied."""
     try:
         root = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        raise _Refused(
-            mark.line + 1 if mark else None, f"not YAML: {error.problem}; quote a path that begins with a star."
-        ) from None
+        raise _Refused(mark.line + 1 if mark else None, f"not YAML: {error.problem}; {grammar.hint}.") from None
     except yaml.reader.ReaderError as error:
         raise _Refused(text.count("\n", 0, error.position) + 1, "a control character; remove it.") from None
     if root is None:
         raise _Refused(None, "the file holds no rules; write [] to let nobody read anything.")
     if not isinstance(root, yaml.SequenceNode):
-        raise _Refused(_line(root), f"must be a list of {_EXAMPLE}.")
-    return [_yaml_entry(node) for node in root.value]
+        raise _Refused(_line(root), f"must be a list of {grammar.example}.")
+    return [_yaml_entry(node, grammar) for node in root.value]
 
 
-def _yaml_entry(node: yaml.Node) -> RawEntry:
+def _yaml_entry(node: yaml.Node, grammar: Grammar) -> RawEntry:
     if not isinstance(node, yaml.MappingNode):
-        raise _Refused(_line(node), f"a rule must be written {_EXAMPLE}.")
+        raise _Refused(_line(node), f"a rule must be written {grammar.example}.")
+    keys = (grammar.key, "grant")
     found: dict[str, yaml.Node] = {}
     for key, value in node.value:
         name = key.value if isinstance(key, yaml.ScalarNode) else "?"
-        if name not in ("path", "grant"):
-            raise _Refused(_line(key), f"unknown key {name[:80]!r}; a rule has path and grant.")
+        if name not in keys:
+            raise _Refused(_line(key), f"unknown key {name[:80]!r}; a rule has {grammar.key} and grant.")
         if name in found:
             raise _Refused(_line(key), f"{name} stands twice in one rule.")
         found[name] = value
-    for name in ("path", "grant"):
+    for name in keys:
         if name not in found:
-            raise _Refused(_line(node), f"a rule without {name}; write {_EXAMPLE}.")
+            raise _Refused(_line(node), f"a rule without {name}; write {grammar.example}.")
     grant = found["grant"]
     if not isinstance(grant, yaml.SequenceNode):
         raise _Refused(_line(grant), 'grant must be a list such as ["user:a", "group:hr", "everyone"].')
     return RawEntry(
-        _yaml_text(found["path"], "path"),
+        _yaml_text(found[grammar.key], grammar.key),
         [(_yaml_text(item, "a grant"), _line(item)) for item in grant.value],
-        _line(found["path"]),
+        _line(found[grammar.key]),
     )
 
 
@@ -120,7 +132,7 @@ def _line(node: yaml.Node) -> int:
     return int(node.start_mark.line) + 1
 
 
-def _read_toml(text: str) -> list[RawEntry]:
+def _read_toml(text: str, grammar: Grammar) -> list[RawEntry]:
     """tomllib keeps no positions, so lines are looked up in the text, and only to say where."""
     try:
         document = tomllib.loads(text)
@@ -136,29 +148,33 @@ def _read_toml(text: str) -> list[RawEntry]:
     if rules is None:
         raise _Refused(None, "the file holds no rules; write access = [] to let nobody read anything.")
     if not isinstance(rules, list) or not all(isinstance(rule, dict) for rule in rules):
-        raise _Refused(_find(lines, 0, _names("access")), "access must be [[access]] tables with path and grant.")
+        raise _Refused(
+            _find(lines, 0, _names("access")), f"access must be [[access]] tables with {grammar.key} and grant."
+        )
     headers = [number for number, line in enumerate(lines) if _TOML_TABLE.match(line)]
     inline = _find(lines, 0, _names("access")) or 1
     starts = headers if len(headers) == len(rules) else [inline - 1] * len(rules)
-    return [_toml_entry(rule, lines, start) for rule, start in zip(rules, starts, strict=True)]
+    return [_toml_entry(rule, lines, start, grammar) for rule, start in zip(rules, starts, strict=True)]
 
 
-def _toml_entry(rule: dict[str, Any], lines: list[str], start: int) -> RawEntry:
+def _toml_entry(rule: dict[str, Any], lines: list[str], start: int, grammar: Grammar) -> RawEntry:
+    keys = (grammar.key, "grant")
+
     def line_of(key: str) -> int:
         return _find(lines, start, _names(key)) or start + 1
 
     for key in rule:
-        if key not in ("path", "grant"):
-            raise _Refused(line_of(key), f"unknown key {key[:80]!r}; a rule has path and grant.")
-    for key in ("path", "grant"):
+        if key not in keys:
+            raise _Refused(line_of(key), f"unknown key {key[:80]!r}; a rule has {grammar.key} and grant.")
+    for key in keys:
         if key not in rule:
             raise _Refused(start + 1, f"a rule without {key}.")
-    path, grant = rule["path"], rule["grant"]
-    if not isinstance(path, str):
-        raise _Refused(line_of("path"), "path must be text; put it in quotes.")
+    subject, grant = rule[grammar.key], rule["grant"]
+    if not isinstance(subject, str):
+        raise _Refused(line_of(grammar.key), f"{grammar.key} must be text; put it in quotes.")
     if not isinstance(grant, list) or not all(isinstance(item, str) for item in grant):
         raise _Refused(line_of("grant"), 'grant must be a list such as ["user:a", "group:hr", "everyone"].')
-    return RawEntry(path, [(item, line_of("grant")) for item in grant], line_of("path"))
+    return RawEntry(subject, [(item, line_of("grant")) for item in grant], line_of(grammar.key))
 
 
 def _names(key: str) -> Callable[[str], bool]:

@@ -78,13 +78,13 @@ def _entry(raw: RawEntry, file: str | Path | None) -> AccessEntry:
     """The entry, checked. An error names ``file`` and the line, where there is a file."""
     grants = [grant for grant, _ in raw.grants]
     with _placed(file, raw.line):
-        compile_glob(raw.path)
+        compile_glob(raw.subject)
     for grant, line in raw.grants:
         with _placed(file, line):
             parse_grants([grant])
     with _placed(file, raw.line):
         parse_grants(grants)
-    return AccessEntry(raw.path, parse_grants(grants))
+    return AccessEntry(raw.subject, parse_grants(grants))
 
 
 @contextmanager
