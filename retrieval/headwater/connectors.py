@@ -125,6 +125,14 @@ class DocumentRefused(PermanentError):
     """The document is there and may not or cannot be read."""
 
 
+class DocumentDenied(DocumentRefused):
+    """The document is there, and those as whom the connector reads may not read it."""
+
+
+class DocumentUnsupported(DocumentRefused):
+    """The document is there, and of a kind that has no bytes to give: a form, a map, a shortcut."""
+
+
 class DocumentTooLarge(PermanentError):
     """The document has more bytes than the configured limit."""
 
@@ -134,9 +142,11 @@ __all__ = [
     "ChangeKind",
     "ChangePage",
     "Connector",
+    "DocumentDenied",
     "DocumentGone",
     "DocumentRefused",
     "DocumentTooLarge",
+    "DocumentUnsupported",
     "FetchedDocument",
     "GrantSet",
     "InvalidCursor",

@@ -7,12 +7,18 @@ from pkgutil import walk_packages
 import activities
 import headwater
 from activities.store import DuplicateRow
-from headwater.connectors import DocumentGone, DocumentRefused, DocumentTooLarge
+from headwater.connectors import (
+    DocumentDenied,
+    DocumentGone,
+    DocumentRefused,
+    DocumentTooLarge,
+    DocumentUnsupported,
+)
 from headwater.errors import HeadwaterError, TransientError
 from workflows.policies import PERMANENT, POLICIES
 
 # Made the state of one document, or retried a bounded number of times.
-HANDLED = {DocumentGone, DocumentRefused, DocumentTooLarge, DuplicateRow}
+HANDLED = {DocumentDenied, DocumentGone, DocumentRefused, DocumentTooLarge, DocumentUnsupported, DuplicateRow}
 
 
 def subclasses(error: type[HeadwaterError]) -> Iterator[type[HeadwaterError]]:
