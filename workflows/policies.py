@@ -25,6 +25,7 @@ PERMANENT: Final = (
     "PageConflict",
     "PermanentError",
     "ScopeError",
+    "SharedDriveGone",
     "SlabRefused",
     "SourceUnavailable",
     "StaleFence",
