@@ -115,6 +115,44 @@ def test_a_plan_made_for_an_empty_corpus_still_looks_rows_up_in_a_large_one(
     assert rows_in_vain(row[0][0]["Plan"]) < 100
 
 
+def test_a_page_is_numbered_without_a_look_at_what_others_have_staged(store: Store, corpus: Corpus) -> None:
+    """Of texts without a number an index knows all that there are: 3,000 of them, once for each document of the page."""
+    named = queries(store.schema, "publish")
+    with store.connection() as connection, connection.transaction(force_rollback=True):
+        connection.execute(named["plan_once"], {})
+        connection.execute(_PREPARE + _numbered(named["show_revisions"]), prepare=False)
+        connection.execute(_EXECUTE % ("NULL", "NULL", "NULL", "NULL", 1), prepare=False)
+        publish(store, corpus, Document("other"))
+        page = stage(store, corpus, *[Document(f"z{number}") for number in range(10)])
+        connection.execute(
+            "INSERT INTO headwater.document_version (scope_id, source_pk, content_hash, source_seq, text)"
+            " SELECT 1, 1, decode(md5(n::text), 'hex'), n, 'text' FROM generate_series(1, 3000) n"
+        )
+        row = connection.execute(
+            "SELECT array_agg(r.source_pk), array_agg(r.rev_id), array_agg(r.version_id), array_agg(1)"
+            " FROM headwater.page_item i JOIN headwater.revision r USING (rev_id) WHERE i.page_id = %s",
+            (page,),
+        ).fetchone()
+        assert row is not None
+        arrays = [f"ARRAY{numbers}" for numbers in row]
+        explain = "EXPLAIN (ANALYZE, FORMAT JSON) " + _EXECUTE % (*arrays, corpus.build.build_id)
+        row = connection.execute(explain.encode(), prepare=False).fetchone()
+    assert row is not None
+    assert rows_in_vain(row[0][0]["Plan"]) < 100
+
+
+_PREPARE = b"PREPARE planned (bigint[], bigint[], bigint[], int[], bigint, bigint, bigint) AS "
+_EXECUTE = "EXECUTE planned (%s, %s, %s, %s, 9, %s, NULL)"
+
+
+def _numbered(statement: bytes) -> bytes:
+    """With `$1`, `$2`, … for its parameters, in the order of `_PREPARE`."""
+    names = (b"source_pks", b"rev_ids", b"version_ids", b"numbers", b"gen", b"build_id", b"connector_id")
+    for number, name in enumerate(names, 1):
+        statement = statement.replace(b"%%(%b)s" % name, b"$%d" % number)
+    return statement.rstrip(b"; \n")
+
+
 def rows_in_vain(node: dict[str, Any]) -> float:
     """Rows that a plan read and did not want."""
     removed = sum(float(node[key]) for key in node if key.startswith("Rows Removed by"))

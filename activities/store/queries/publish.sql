@@ -98,6 +98,7 @@ ORDER BY source_pk FOR NO KEY UPDATE;
 -- show_revisions --
 -- The old spans end and the new ones begin, in this order, for the index that allows one open span a source. Public numbers are
 -- given here, under the lock, so that a refused revision leaves no gap. Without a connector a source is a host's: nobody owns it.
+-- Versions are found by their keys alone: of `IS NULL` an index knows all that anybody has staged, and every page read that.
 WITH w AS MATERIALIZED (
   SELECT * FROM unnest(%(source_pks)s::bigint[], %(rev_ids)s::bigint[], %(version_ids)s::bigint[], %(numbers)s::int[])
     AS w (source_pk, rev_id, version_id, number)),
@@ -107,7 +108,7 @@ closed AS (
   RETURNING rev_id),
 numbered AS (
   UPDATE {schema}.document_version d SET revision = w.number
-  FROM w WHERE d.version_id = w.version_id AND d.revision IS NULL),
+  FROM w WHERE d.version_id = w.version_id AND coalesce(d.revision, 0) = 0),
 owned AS (
   UPDATE {schema}.source s
   SET revision = greatest(s.revision, w.number), owner = coalesce(s.owner, %(connector_id)s),
