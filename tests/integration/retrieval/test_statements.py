@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+import psycopg
 import pytest
 
 from headwater import Scope
@@ -67,6 +68,26 @@ def test_grants_that_end_are_looked_up_one_by_one(corpus: CorpusRows, reading: s
         plan = "\n".join(line for (line,) in connection.execute(b"EXPLAIN " + sql, bound))
 
     assert "expiring_grant_pkey" in plan and "hashed SubPlan" not in plan
+
+
+def test_what_little_somebody_may_read_of_a_large_corpus_is_found_by_its_grants(
+    database: str, scope: Scope, embedder: HashEmbedder
+) -> None:
+    """The indexes hold no empty sets, and the planner takes one only for a question that leaves those out as well."""
+    asked = question(scope)
+    sql = search_statement("headwater", Space(embedder.identity, 64), asked, SHARED)
+    bound = {**asker(asked), "identity": "any", "vector": as_halfvec(np.ones(64, np.float32))}
+    with psycopg.connect(database, autocommit=True) as connection:
+        scope_id = CorpusRows(connection, scope, embedder).scope_id
+        connection.execute(
+            "INSERT INTO headwater.source (scope_id, source_id, grants, expiring)"
+            " SELECT %s, 'doc:' || n, ARRAY[n], CASE WHEN n < 9 THEN ARRAY[n] ELSE '{}' END FROM generate_series(1, 5000) n",
+            (scope_id,),
+        )
+        connection.execute("ANALYZE headwater.source")
+        plan = "\n".join(line for (line,) in connection.execute(b"EXPLAIN " + sql, bound))
+
+    assert "on source_grants" in plan and "on source_expiring" in plan
 
 
 def test_the_usual_statements_are_short_enough_for_psycopg_to_remember() -> None:
