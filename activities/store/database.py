@@ -1,5 +1,6 @@
 """A pool of connections to the corpus's schema, and the one place where Postgres's errors become ours."""
 
+import select
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -63,7 +64,7 @@ class Store:
             connection_class=psycopg.Connection,
             kwargs=CONNECTION,
             configure=_configure,
-            check=ConnectionPool.check_connection,  # a restarted server costs a reconnect, not an error
+            check=_check,
             min_size=1,
             max_size=max_size,
             timeout=CONNECT_TIMEOUT_S,
@@ -112,6 +113,17 @@ def _configure(connection: psycopg.Connection) -> None:
         register_vector(connection)
     except psycopg.ProgrammingError as error:  # it looks the type up, and does not find it
         raise StoreError(NOT_MIGRATED) from error
+
+
+def _check(connection: psycopg.Connection) -> None:
+    """A restarted server costs a reconnect, not an error.
+
+    A server that ends an idle connection says so or closes it: one that has said nothing is as good as a round trip says.
+    """
+    has_news = select.poll()
+    has_news.register(connection.fileno(), select.POLLIN)
+    if has_news.poll(0):
+        ConnectionPool.check_connection(connection)
 
 
 def connect(dsn: str) -> psycopg.Connection:

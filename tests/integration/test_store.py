@@ -40,7 +40,7 @@ def test_a_database_without_the_schema_is_to_be_migrated(database: str) -> None:
 def test_connections_that_died_are_replaced(store: Store, database: str, corpus: Corpus) -> None:
     with psycopg.connect(database, autocommit=True) as other:
         other.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity"  # waits for their end
             " WHERE datname = current_database() AND pid <> pg_backend_pid()"
         )
     assert live_build(store, corpus.scope) == corpus.build
