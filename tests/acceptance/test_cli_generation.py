@@ -41,6 +41,7 @@ def test_the_generations_are_listed_and_one_of_them_is_shown(headwater: CommandL
 
 
 def test_a_pinned_corpus_says_so_and_is_let_go(headwater: CommandLine, folder: Path) -> None:
+    assert headwater.run_here("generation", "rollback", "1", "--corpus", CORPUS).status == 0
     pinned = headwater.run_here("generation", "pin", "--corpus", CORPUS)
     assert (pinned.status, pinned.out.endswith(", and stay there.\n")) == (0, True)
     files(folder, {"c.md": "the third"})
@@ -60,7 +61,7 @@ def test_a_pinned_corpus_says_so_and_is_let_go(headwater: CommandLine, folder: P
 @pytest.mark.parametrize(
     ("arguments", "status", "sentence"),
     [
-        (("rollback", "9", "--corpus", CORPUS), 2, f"Generation 9 of {CORPUS} is not there (1 to 3 are)"),
+        (("rollback", "9", "--corpus", CORPUS), 2, f"Generation 9 of {CORPUS} is not there (1 to "),
         (("rollback", "--corpus", CORPUS, "--", "-1"), 2, "-1 is not in the range"),
         (("rollback", "1.5", "--corpus", CORPUS), 2, "1.5"),
         (("list", "--corpus", "me/docs/nowhere"), 1, "Corpus me/docs/nowhere holds nothing yet"),

@@ -3,6 +3,8 @@
 from dataclasses import replace
 from typing import LiteralString
 
+from psycopg import sql
+
 from activities.store import Store
 from activities.store.scopes import live_build
 from tests.integration.seen import of_schema
@@ -14,8 +16,9 @@ def start_build(store: Store, corpus: Corpus, *, slab: int = 0) -> int:
     with store.connection() as connection, connection.transaction():
         if slab:
             connection.execute(of_schema(store, _PARTITION), {"slab": slab})
-            partition = f"CREATE TABLE headwater.chunk_s{slab} PARTITION OF headwater.chunk FOR VALUES IN ({slab})"
-            connection.execute(partition.encode())
+            partition = sql.SQL("CREATE TABLE {} PARTITION OF {} FOR VALUES IN ({})")
+            names = (sql.Identifier(store.schema, name) for name in (f"chunk_s{slab}", "chunk"))
+            connection.execute(partition.format(*names, sql.Literal(slab)))
         row = connection.execute(of_schema(store, _BUILD), {"scope_id": corpus.build.scope_id, "slab": slab}).fetchone()
         assert row is not None
         for statement in (_REVISIONS, _CHUNKS, _SPANS):

@@ -58,14 +58,14 @@ def move_all(store: Store, corpus: Corpus, from_id: str, to_id: str, **more: Any
     return pages
 
 
-def many_sources(store: Store, corpus: Corpus, ids: Sequence[str], *, grantee: str = "alice") -> None:
-    """Sources of a host with a text of one passage each, readable by ``grantee``, without passages or vectors."""
-    _bulk(store, corpus, _SOURCES, ids=list(ids), grantee=grantee)
+def many_sources(store: Store, corpus: Corpus, ids: Sequence[str]) -> None:
+    """Sources of a host with a text of one passage each, readable by alice, without passages or vectors."""
+    _bulk(store, corpus, _SOURCES, ids=list(ids))
 
 
-def many_rows(store: Store, corpus: Corpus, ids: Sequence[str], *, grantee: str = "alice") -> None:
-    """Ids that are granted and hold nothing."""
-    _bulk(store, corpus, _ROWS, ids=list(ids), grantee=grantee)
+def many_rows(store: Store, corpus: Corpus, ids: Sequence[str]) -> None:
+    """Ids that are granted to alice and hold nothing."""
+    _bulk(store, corpus, _ROWS, ids=list(ids))
 
 
 def many_edges(store: Store, corpus: Corpus, derived: Sequence[str], parents: Sequence[str]) -> None:
@@ -89,11 +89,9 @@ def audits(store: Store, action: str = "repoint") -> list[dict[str, Any]]:
 
 def _bulk(store: Store, corpus: Corpus, text: LiteralString, **parameters: Any) -> None:
     build = corpus.build
-    named = {"scope_id": build.scope_id, "build_id": build.build_id, **parameters}
+    named = {"scope_id": build.scope_id, "build_id": build.build_id, "grantee": "alice", **parameters}
     with store.connection() as connection, connection.transaction():
-        connection.execute(
-            of_schema(store, _GRANTEE), {**named, "tenant_id": corpus.scope.tenant_id, "grantee": "alice"}
-        )
+        connection.execute(of_schema(store, _GRANTEE), {**named, "tenant_id": corpus.scope.tenant_id})
         connection.execute(of_schema(store, text), named)
         connection.execute(of_schema(store, _ANALYZE), {})
 

@@ -14,6 +14,7 @@ from tests.integration.asked import grant, grant_all, may_read, new_request, who
 from tests.integration.hiding import derived, found
 from tests.integration.seen import seen, source_row, table
 from tests.integration.staging_factory import EVERYONE, Corpus, Document, deleted, publish
+from tests.integration.waiting import until
 
 LATER = datetime.now(UTC) + timedelta(days=1)
 BEFORE = datetime.now(UTC) - timedelta(days=1)
@@ -116,13 +117,13 @@ def test_a_grant_ends_by_itself(store: Store, corpus: Corpus) -> None:
 
 def test_access_ends_at_query_time_without_any_event(store: Store, corpus: Corpus, database: str) -> None:
     publish(store, corpus, derived("doc"), derived("note"))
+    grant(store, corpus, "doc", 9, everyone=True, expires_at=LATER)
+    assert found(database, corpus) == {"doc", "note"}
     with store.connection() as connection:
-        ((end,),) = connection.execute("SELECT clock_timestamp() + interval '1.5 seconds'").fetchall()
-        grant(store, corpus, "doc", 9, everyone=True, expires_at=end)
+        connection.execute("UPDATE headwater.expiring_grant SET expires_at = clock_timestamp() + interval '0.3 s'")
         rows = table(store, "source"), table(store, "expiring_grant"), table(store, "scope")
-        assert found(database, corpus) == {"doc", "note"}
-        while connection.execute("SELECT statement_timestamp() < %s", (end,)).fetchall() == [(True,)]:
-            pass
+        is_over = "SELECT bool_and(expires_at < clock_timestamp()) FROM headwater.expiring_grant"
+        until(lambda: connection.execute(is_over).fetchone() == (True,))
         assert found(database, corpus) == {"note"}
     assert (table(store, "source"), table(store, "expiring_grant"), table(store, "scope")) == rows
 

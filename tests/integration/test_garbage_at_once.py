@@ -26,6 +26,7 @@ SECONDS, SHIFTS = 4, 8  # on a quiet machine one shift is enough
 NAMES = [f"name-{number}" for number in range(8)]
 FEW = Keep(generations=3, seconds=0)
 NONE = Keep(generations=0, seconds=0)
+TABLES = ("revision", "span", "chunk", "document_version")
 
 
 @pytest.fixture
@@ -148,4 +149,9 @@ def test_a_killed_collection_is_finished_by_the_next(
     for progress in collect(store, corpus.scope, NONE):
         freed += progress.freed
     assert (freed.revisions, freed.chunks, freed.documents) == (left, left, left)
+    with store.connection() as connection:  # texts that nobody refers to are looked for an hour after they were written
+        connection.execute("UPDATE headwater.document_version SET created_at = created_at - interval '2 hours'")
+    for _ in collect(store, corpus.scope, NONE):
+        pass
+    assert {name: len(table(store, name)) for name in TABLES} == dict.fromkeys(TABLES, 60)
     assert seen(store, corpus) == {f"s{number}": [f"8 {number}"] for number in range(60)}

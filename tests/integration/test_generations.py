@@ -4,7 +4,6 @@ import pytest
 
 from activities.store import Store
 from activities.store.generations import listing, pin, set_generation
-from activities.store.pages.publish import publish_page
 from activities.store.requests import InvalidInput
 from headwater.connectors import GrantSet
 from headwater.contracts import SetGenerationResult
@@ -12,7 +11,7 @@ from headwater.errors import LimitError
 from headwater.models import Scope
 from tests.integration.builds_by_hand import flip, start_build
 from tests.integration.seen import overlaps, seen, source_row, statuses, table
-from tests.integration.staging_factory import Corpus, Document, deleted, publish, stage, unchanged
+from tests.integration.staging_factory import Corpus, Document, deleted, publish, unchanged
 
 
 @pytest.fixture
@@ -168,13 +167,6 @@ def test_a_deletion_acts_at_once_wherever_the_pointer_stands(store: Store, three
     pin(store, three.scope, pinned=False)
     go_to(store, three, 4)
     assert seen(store, three) == {"a": ["a2"], "c": ["c3"]}
-
-
-def test_what_was_staged_before_a_rollback_is_published_after_it(store: Store, three: Corpus) -> None:
-    page = stage(store, three, Document("a", ["a4"]))
-    go_to(store, three, 1)
-    assert publish_page(store, page, fence=three.fence).upserted == 1
-    assert seen(store, three) == {"a": ["a4"], "b": ["b1"]}
 
 
 def test_going_back_over_a_flip_shows_the_former_build(store: Store, three: Corpus) -> None:

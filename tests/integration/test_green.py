@@ -3,7 +3,6 @@
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
-import psycopg
 import pytest
 
 from activities.store import Store
@@ -18,6 +17,7 @@ from headwater.models import Scope
 from tests.integration.asked import delete_sources
 from tests.integration.seen import overlaps, seen, table
 from tests.integration.staging_factory import Corpus, Document, publish, stage
+from tests.integration.waiting import is_blocked, until
 
 
 def begin(store: Store, corpus: Corpus) -> Begun:
@@ -115,7 +115,9 @@ def test_nothing_is_flipped_while_either_side_shows_more(store: Store, corpus: C
     assert seen(store, corpus) == {"a": ["new"], "b": ["some text"], "c": ["some text"]}
 
 
-def test_what_happens_while_the_flip_waits_for_the_lock_is_looked_at(store: Store, corpus: Corpus) -> None:
+def test_what_happens_while_the_flip_waits_for_the_lock_is_looked_at(
+    store: Store, corpus: Corpus, database: str
+) -> None:
     publish(store, corpus, Document("a"), Document("b"))
     build = begin(store, corpus)
     fill(store, build.build_id)
@@ -123,22 +125,13 @@ def test_what_happens_while_the_flip_waits_for_the_lock_is_looked_at(store: Stor
         with store.connection() as connection, connection.transaction():
             connection.execute("SELECT FROM headwater.scope FOR NO KEY UPDATE")
             flipping = pool.submit(builds.flip_build, store, build.build_id)
-            wait_for_a_waiter(connection)
+            until(lambda: is_blocked(database))
             # As a fork would: the live build shows less, at a generation of its own.
             connection.execute(
                 "UPDATE headwater.span SET gen_to = 2 WHERE rev_id = (SELECT min(rev_id) FROM headwater.span)"
             )
             connection.execute("UPDATE headwater.scope SET head_gen = 2, live_gen = 2")
         assert flipping.result(30) == Flipped(generation=None, missing=1)
-
-
-def wait_for_a_waiter(connection: psycopg.Connection) -> None:
-    """Until somebody waits for what ``connection`` has locked."""
-    waits = "SELECT EXISTS (SELECT FROM pg_locks WHERE pg_backend_pid() = ANY (pg_blocking_pids(pid)))"
-    for _ in range(3_000):
-        if connection.execute(waits).fetchone() == (True,):
-            return
-    raise AssertionError("nobody came to wait")
 
 
 @pytest.mark.parametrize("reason", ["corrected", "forgotten"])

@@ -193,7 +193,7 @@ def test_more_grantees_than_a_source_may_have_are_denied(store: Store, corpus: C
     assert seen(store, corpus, "ann") == {"a": ["one"]}
 
 
-def test_new_names_of_two_publishers_at_once_are_made_once(store: Store, corpus: Corpus) -> None:
+def test_new_names_of_two_documents_of_one_page_are_made_once(store: Store, corpus: Corpus) -> None:
     push(store, corpus, Document("a", grants=grants(1, "new")), Document("b", grants=grants(1, "new", everyone=True)))
     assert sorted(row["name"] for row in table(store, "grantee")) == ["", "new"]
 

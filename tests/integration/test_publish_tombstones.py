@@ -4,7 +4,7 @@ import pytest
 
 from activities.store import Store
 from activities.store.pages import listing
-from activities.store.pages.item_outcome import page_outcomes
+from activities.store.pages.item_outcome import HIDDEN, page_outcomes
 from activities.store.pages.publish import publish_page
 from activities.store.sources import tombstones
 from activities.store.sources.tombstones import closure, drop_grants, write_tombstones
@@ -309,6 +309,27 @@ def test_a_text_on_which_more_rests_than_can_be_hidden_is_not_published(
     told = push(store, corpus, Document("child", ["derived"], lineage=["p"]), Document("beside"))
     assert [each.outcome for each in told] == ["tombstoned", "published"]
     assert seen(store, corpus)["child"] == ["first"]
+
+
+@pytest.mark.parametrize("is_hosts", [True, False])
+def test_a_corrected_text_on_which_more_rests_than_can_be_hidden_is_told_so(
+    store: Store, corpus: Corpus, monkeypatch: pytest.MonkeyPatch, is_hosts: bool
+) -> None:
+    first = (Document("p"), Document("child", ["first"]), Document("grandchild", lineage=["child"]))
+    publish_page(store, stage(store, corpus, *first, is_hosts=is_hosts), fence=None if is_hosts else corpus.fence)
+    hide(store, corpus, "child", "corrected")
+    hide(store, corpus, "p")
+    monkeypatch.setattr(tombstones, "LEVELS_MAX", 0)
+    page = stage(store, corpus, Document("child", ["derived"], lineage=["p"]), Document("beside"), is_hosts=is_hosts)
+    publish_page(store, page, fence=None if is_hosts else corpus.fence)
+    assert outcomes(store, page) == ["tombstoned", "published"]
+    assert seen(store, corpus)["child"] == ["first"]
+    if is_hosts:  # a host is answered, and what readers are shown is its older text, as before
+        told = page_outcomes(store, page)
+        assert told is not None and (told[0].state, told[0].reason) == ("denied", HIDDEN)
+        assert statuses(store, corpus)["child"] == ("indexed", "current", None)
+    else:
+        assert statuses(store, corpus)["child"] == ("indexed", "unavailable", HIDDEN)
 
 
 def test_what_rests_on_a_text_that_is_not_published_for_that_is_hidden(

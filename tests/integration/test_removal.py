@@ -6,9 +6,11 @@ import pytest
 
 from activities.store import Store
 from activities.store.builds import builds, slabs
+from activities.store.pages.ingest import accept_page
 from activities.store.pages.publish import publish_page
 from activities.store.sources import removal as removal_module
 from activities.store.sources.removal import finish_layer, finished_layers, remove_rag
+from headwater.contracts import IngestSource
 from headwater.contracts.deletion import Reason
 from tests.integration.asked import new_request
 from tests.integration.derivations import add_derived, star
@@ -106,6 +108,16 @@ def test_what_is_on_its_way_is_not_published_without_its_text(store: Store, summ
     assert outcomes(store, page_id) == ["lost"], "it is read again"
 
 
+def test_what_a_host_sent_of_a_held_dependant_stays(store: Store, summaries: Corpus) -> None:
+    hide(store, summaries, "summary", "legal_hold", by=JANITOR)
+    sent = [IngestSource(source_id=each, text=f"sent of {each}", title=f"{each} anew") for each in ("doc", "summary")]
+    request_no = new_request(store, summaries, "IngestSources")
+    accept_page(store, summaries.build, sent, request_no=request_no, actor="tests")
+    remove(store, summaries, "doc", "forgotten")
+    assert [row["data"] for row in table(store, "staged_part")] == [b"sent of summary"]
+    assert {row["title"] for row in table(store, "ingest_item")} == {None, "summary anew"}
+
+
 def test_a_removal_that_is_stopped_goes_on_and_counts_each_passage_once(store: Store, corpus: Corpus) -> None:
     publish(store, corpus, derived("root"))
     add_derived(store, corpus, star(300))
@@ -133,7 +145,7 @@ def test_a_removal_waits_for_no_partition_but_its_own(store: Store, summaries: C
         assert pool.submit(remove, store, summaries, "doc").result(20) == 4
 
 
-def test_a_page_of_a_removal_is_small(store: Store, corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_page_of_a_removal_is_small() -> None:
     assert removal_module._as_many_as_fit([(1, 1_500), (2, 500), (3, 1)]) == [1, 2]
     assert removal_module._as_many_as_fit([(1, 8_000), (2, 1)]) == [1]
     assert removal_module._as_many_as_fit([]) == []

@@ -39,13 +39,17 @@ def test_readers_see_all_of_a_move_or_nothing_of_it(store: Store, corpus: Corpus
                 answer = retriever.retrieve("text", scope=corpus.scope, authorization=who(principal), top_k=32)
                 read[principal].append(Counter(hit.source_id for hit in answer.hits))
 
+    def all_have_seen_moves() -> bool:
+        """After another there and back."""
+        move(store, corpus, "a/", "b/", is_prefix=True)
+        move(store, corpus, "b/", "a/", is_prefix=True)
+        met = whole["b"] in read["alice"] and Counter() in read["bob"]
+        return met and all(len(seen_by) > 12 for seen_by in read.values())
+
     with ThreadPoolExecutor(2) as pool:
         readers = [pool.submit(reads, principal) for principal in read]
         try:
-            for _ in range(12):
-                move(store, corpus, "a/", "b/", is_prefix=True)
-                move(store, corpus, "b/", "a/", is_prefix=True)
-            until(lambda: all(len(seen_by) > 12 for seen_by in read.values()))
+            until(all_have_seen_moves)
         finally:
             over.set()
         for reader in readers:

@@ -148,6 +148,11 @@ def test_the_role_of_hosts_may_hand_in_and_nothing_else(connection: psycopg.Conn
                 connection.execute(sql.SQL(statement).format(relation))
     with pytest.raises(psycopg.errors.InsufficientPrivilege):
         connection.execute("CREATE TABLE headwater.mine ()")
+    granted = """
+        SELECT relname FROM pg_class
+        WHERE relnamespace = 'headwater'::regnamespace AND relkind IN ('r', 'p', 'v', 'm')
+          AND has_table_privilege('headwater_host', oid, 'SELECT, INSERT, UPDATE, DELETE, TRUNCATE')"""
+    assert rows(store, granted) == []
 
 
 def test_without_the_role_nothing_can_be_handed_in(database: str) -> None:

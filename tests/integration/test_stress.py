@@ -112,8 +112,10 @@ def test_without_the_lock_readers_see_mixtures(
 def test_without_the_fence_readers_see_what_was_deleted(
     processes: ProcessPoolExecutor, store: Store, database: str, corpus: Corpus
 ) -> None:
-    _, found = run(
-        processes, store, database, corpus, is_enough=lambda _, found: found["given out"] > 0, seconds=CONTROL_S, writers=4,
-        without="fence",
+    def is_enough(_: Counter[str], found: Counter[str]) -> bool:
+        return found["forbidden"] > 0 and found["given out"] > 0
+
+    done, found = run(
+        processes, store, database, corpus, is_enough=is_enough, seconds=CONTROL_S, writers=4, without="fence"
     )  # fmt: skip
-    assert found["forbidden"] > 0 and found["given out"] > 0
+    assert is_enough(done, found)

@@ -15,6 +15,7 @@ from tests.integration.derivations import add_derived, carried_out, chain, star
 from tests.integration.hiding import ALICE, JANITOR, derived, found, hide
 from tests.integration.seen import of_schema, source_row, table
 from tests.integration.staging_factory import Corpus, make_corpus, publish, stage
+from tests.integration.waiting import is_blocked, until
 
 
 def reasons(store: Store) -> dict[str, str]:
@@ -63,37 +64,40 @@ def test_a_correction_hides_what_rests_on_the_source_and_keeps_grants(
     assert may_read(store, summaries, "digest", ALICE)
 
 
-def test_who_has_no_grant_opens_no_transaction(store: Store, summaries: Corpus) -> None:
+def test_who_has_no_grant_opens_no_transaction(store: Store, summaries: Corpus, database: str) -> None:
     grant(store, summaries, "doc:erp", 9, principal_ids=("alice",))
+    request_no = new_request(store, summaries, "PropagateDeletion")
     before = table(store, "tombstone"), table(store, "scope"), table(store, "audit")
-    with pytest.raises(AccessError, match="bob has no grant for doc:erp"):
-        hide(store, summaries, "doc:erp", by=who("bob"))
-    with pytest.raises(AccessError, match="alice has no grant for unheard-of"):
-        hide(store, summaries, "unheard-of")
-    with pytest.raises(AccessError, match="access version 8"):
-        hide(store, summaries, "doc:erp", by=who("alice", version=8))
-    with pytest.raises(ScopeError, match="tenant other"):
-        hide(store, summaries, "doc:erp", by=who("alice", tenant="other"))
-    assert (table(store, "tombstone"), table(store, "scope"), table(store, "audit")) == before
     nowhere = Scope.parse("acme/library/nowhere")
-    with pytest.raises(ValidationError, match="nowhere does not exist"):
-        propagate(store, nowhere, "a", authorization=ALICE, reason="forgotten", request_no=1, actor=None)
+
+    def refused() -> None:
+        with pytest.raises(AccessError, match="bob has no grant for doc:erp"):
+            hide(alone, summaries, "doc:erp", by=who("bob"), request_no=request_no)
+        with pytest.raises(AccessError, match="alice has no grant for unheard-of"):
+            hide(alone, summaries, "unheard-of", request_no=request_no)
+        with pytest.raises(AccessError, match="access version 8"):
+            hide(alone, summaries, "doc:erp", by=who("alice", version=8), request_no=request_no)
+        with pytest.raises(ScopeError, match="tenant other"):
+            hide(alone, summaries, "doc:erp", by=who("alice", tenant="other"), request_no=request_no)
+        with pytest.raises(ValidationError, match="nowhere does not exist"):
+            propagate(alone, nowhere, "a", authorization=ALICE, reason="forgotten", request_no=1, actor=None)
+
+    with Store.open(database, max_size=1) as alone:
+        assert "BEGIN" not in carried_out(alone, refused)
+        assert (table(store, "tombstone"), table(store, "scope"), table(store, "audit")) == before
+        assert "BEGIN" in carried_out(alone, lambda: hide(alone, summaries, "doc:erp", request_no=request_no))
 
 
-def test_a_grant_that_is_taken_away_while_this_waits_no_longer_counts(store: Store, summaries: Corpus) -> None:
+def test_a_grant_that_is_taken_away_while_this_waits_no_longer_counts(
+    store: Store, summaries: Corpus, database: str
+) -> None:
     request_no = new_request(store, summaries)
     revoke = "UPDATE {schema}.source SET grants = '{{}}' WHERE source_id = 'doc:erp'"
-    waiting = (
-        "SELECT count(*) FROM pg_locks l JOIN pg_stat_activity a USING (pid)"
-        " WHERE NOT l.granted AND a.datname = current_database()"
-    )
     with ThreadPoolExecutor(1) as thread, store.connection() as connection:
         with connection.transaction():
             connection.execute(of_schema(store, "SELECT FROM {schema}.scope FOR NO KEY UPDATE"), {})
             asked = thread.submit(hide, store, summaries, "doc:erp", request_no=request_no)
-            with store.connection() as watching:  # another one: within a transaction Postgres shows the same activity
-                while watching.execute(waiting).fetchall() == [(0,)]:
-                    pass
+            until(lambda: is_blocked(database))
             connection.execute(of_schema(store, revoke), {})
         with pytest.raises(AccessError, match="alice has no grant for doc:erp"):
             asked.result(timeout=60)

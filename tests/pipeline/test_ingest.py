@@ -226,13 +226,15 @@ def test_a_fault_in_the_middle_of_publishing_leaves_everything_as_it_was(host: P
         "CREATE TRIGGER refuse BEFORE INSERT ON headwater.span FOR EACH ROW EXECUTE FUNCTION refuse()",
     )
     nobody = {"access_version": 2}
-    page = host.accept({"source_id": "a", "text": TWO, "grants": nobody}, {"source_id": "b", "text": "Beta."})
-    host.stage(page)
-    assert refusal(lambda: host.publish(page))[0] == "StoreError"
-    assert visible(store) == {"a": ONE}
-    assert grants(host, "a") == (["everyone"], 1)
-    assert host.rows("SELECT head_gen, live_gen FROM headwater.scope") == [(1, 1)]
-    host.do("DROP TRIGGER refuse ON headwater.span")
+    try:
+        page = host.accept({"source_id": "a", "text": TWO, "grants": nobody}, {"source_id": "b", "text": "Beta."})
+        host.stage(page)
+        assert refusal(lambda: host.publish(page))[0] == "StoreError"
+        assert visible(store) == {"a": ONE}
+        assert grants(host, "a") == (["everyone"], 1)
+        assert host.rows("SELECT head_gen, live_gen FROM headwater.scope") == [(1, 1)]
+    finally:
+        host.do("DROP TRIGGER refuse ON headwater.span", "DROP FUNCTION refuse")
     host.publish(page)
     assert visible(store) == {"a": TWO, "b": "Beta."}
     assert grants(host, "a") == ([], 2)

@@ -18,6 +18,7 @@ from tests.integration.asked import grant
 from tests.integration.moving import ALICES, audits, hosts, many_rows, parents_of
 from tests.integration.seen import of_schema, seen, table
 from tests.integration.staging_factory import Corpus, Document, make_corpus
+from tests.integration.waiting import is_blocked, until
 from tests.pipeline.harness import Pipeline, running_pipeline
 from workers.options import WorkerOptions
 
@@ -153,13 +154,13 @@ async def test_a_prefix_is_renamed_by_json_and_goes_on_past_what_it_cannot_move(
 
 
 async def test_a_cancelled_move_is_done_wholly_or_not_and_the_same_request_completes_it(
-    running: Pipeline, store: Store, corpus: Corpus, wiki: Wiki
+    running: Pipeline, store: Store, corpus: Corpus, wiki: Wiki, database: str
 ) -> None:
     renames = [{"from": f"doc:{name}", "to": f"new:{name}"} for name in "abc"]
     with store.connection() as other, other.transaction():
         other.execute(of_schema(store, "SELECT FROM {schema}.scope FOR NO KEY UPDATE"), {})
         handle = await start(running, "RenameSources", "r1", renames=renames)
-        await _waits_for_a_lock(store)
+        await asyncio.to_thread(until, lambda: is_blocked(database))
         await handle.cancel()
         with pytest.raises(WorkflowFailureError):
             await handle.result()
@@ -170,14 +171,3 @@ async def test_a_cancelled_move_is_done_wholly_or_not_and_the_same_request_compl
     ]  # fmt: skip
     assert set(seen(store, corpus, "alice")) == {"new:a", "new:b", "new:c"}
     assert len(audits(store)) == 3 and not audits(store, "repoint_failed")
-
-
-async def _waits_for_a_lock(store: Store) -> None:
-    """Returns when a statement of ours waits for one."""
-    waiting = b"SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
-    async with asyncio.timeout(20):
-        while True:
-            with store.connection() as connection:
-                if connection.execute(waiting).fetchone() is not None:
-                    return
-            await asyncio.sleep(0.02)

@@ -13,16 +13,14 @@ from activities.contracts.deletion import Handler
 from activities.store import Store
 from deploy.examples.deletion_handler import Wiki, worker
 from headwater.models import Authorization, Scope
-from headwater.retriever import Retriever
 from headwater.workflow_ids import TASK_QUEUE, request_workflow_id
 from tests.integration.asked import may_read, who
-from tests.integration.hiding import derived
+from tests.integration.hiding import derived, found
 from tests.integration.seen import table
 from tests.integration.staging_factory import Corpus, make_corpus, publish
 from tests.pipeline.harness import Pipeline, running_pipeline
 from workers.options import WorkerOptions
 
-SPEC = "hash:8"
 WIKI = Handler(kind="wiki", task_queue="my-wiki", activity="remove_wiki_pages")
 OPTIONS = WorkerOptions(max_document_bytes=1 << 20, service_principals={("acme", "janitor")}, deletion_handlers=[WIKI])
 
@@ -56,12 +54,6 @@ async def refusal(pipeline: Pipeline, workflow: str, request_id: str, **fields: 
         await ask(pipeline, workflow, request_id, **fields)
     assert isinstance(failed.value.cause, ApplicationError)
     return failed.value.cause
-
-
-def found(database: str, corpus: Corpus, by: Authorization) -> set[str]:
-    with Retriever.connect(database, embedder=SPEC) as retriever:
-        answer = retriever.retrieve("text", scope=corpus.scope, authorization=by, top_k=32)
-        return {hit.source_id for hit in answer.hits}
 
 
 def as_json(by: Authorization) -> dict[str, Any]:

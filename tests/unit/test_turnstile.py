@@ -1,6 +1,7 @@
 """Who passes alone has nobody beside it, and is not kept waiting by those who come later."""
 
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 from activities.turnstile import Turnstile
@@ -43,8 +44,9 @@ def test_one_passes_alone_and_before_those_who_come_later() -> None:
         passing = [pool.submit(first)]
         assert waits.wait(LONG)
         passing.append(pool.submit(alone))
+        deadline = time.monotonic() + LONG
         while turnstile._alone == 0:  # until it stands in line
-            pass
+            assert time.monotonic() < deadline
         passing.append(pool.submit(later))
         assert later_waits.wait(LONG)
         assert order == []

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -48,22 +47,16 @@ class CollectionScript:
     reached: asyncio.Event = field(default_factory=asyncio.Event)
     calls: list[CollectPage] = field(default_factory=list)
     moves: list[MovePointer] = field(default_factory=list)
-    at_once: Counter[str] = field(default_factory=Counter)
 
     @activity.defn(name="collect_page")
     async def collect_page(self, wanted: CollectPage) -> CollectedPage:
         self.calls.append(wanted)
         name = wanted.scope.corpus_id
-        self.at_once["now"] += 1
-        self.at_once["most"] = max(self.at_once["most"], self.at_once["now"])
-        try:
-            if name in self.held:
-                self.reached.set()
-                await self.gate.wait()
-            if self.failing.get(name):
-                raise self.failing[name].pop(0)
-        finally:
-            self.at_once["now"] -= 1
+        if name in self.held:
+            self.reached.set()
+            await self.gate.wait()
+        if self.failing.get(name):
+            raise self.failing[name].pop(0)
         page = int(wanted.step or 0) + 1
         freed = CollectGarbageResult(revisions=2, chunks=10, documents=1, builds=1, oldest_generation=page)
         return CollectedPage(freed=freed, step=None if page >= self.pages else str(page))

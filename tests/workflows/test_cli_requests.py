@@ -71,8 +71,9 @@ class Command:
 
     async def is_running(self) -> None:
         """Returns when a run of this command's own goes on."""
-        while await self.request.run.starter() is not Starter.WE:
-            pass
+        async with asyncio.timeout(20):
+            while await self.request.run.starter() is not Starter.WE:
+                pass
 
 
 async def _no_trouble() -> str:
@@ -126,7 +127,7 @@ async def test_a_run_that_others_started_is_left_alone(temporal_client: Client) 
         running = asyncio.create_task(first.result())
         await first.is_running()
         waiting = asyncio.create_task(second.result())
-        await second.spoke.wait()
+        await asyncio.wait_for(second.spoke.wait(), 20)
         assert second.said == [f"Another re-index of {corpus} is running: waiting for its end."]
         second.stop.set()
         with pytest.raises(Interrupted, match="was started elsewhere and goes on"):
@@ -155,7 +156,7 @@ async def test_whoever_waited_asks_for_a_run_of_their_own(temporal_client: Clien
         running = asyncio.create_task(first.result())
         await first.is_running()
         waiting = asyncio.create_task(second.result())
-        await second.spoke.wait()
+        await asyncio.wait_for(second.spoke.wait(), 20)
         await first.request.run.handle.execute_update("abort")
         await running
         await second.is_running()

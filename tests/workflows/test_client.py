@@ -41,12 +41,13 @@ async def headwater(temporal_client: Client) -> AsyncIterator[HeadwaterClient]:
 
 async def running(client: Client, workflow_id: str) -> None:
     """Returns when a run of this id goes on."""
-    while True:
-        try:
-            await client.get_workflow_handle(workflow_id).describe()
-            return
-        except RPCError:
-            await asyncio.sleep(0.01)
+    async with asyncio.timeout(20):
+        while True:
+            try:
+                await client.get_workflow_handle(workflow_id).describe()
+                return
+            except RPCError:
+                await asyncio.sleep(0.01)  # the server tells nobody of a start: it is asked again, others in between
 
 
 async def test_an_answer_has_its_type(headwater: HeadwaterClient, scope: Scope) -> None:

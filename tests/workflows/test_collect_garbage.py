@@ -111,12 +111,18 @@ async def test_an_outage_is_waited_out_and_a_refusal_is_not(skipping: WorkflowEn
     assert failure.message == refusal.message
 
 
-async def test_a_tick_collects_every_corpus_a_few_at_once(skipping: WorkflowEnvironment) -> None:
-    script = CollectionScript(corpora=scopes(*(f"t1-{number}" for number in range(9))))
-    async with script.served(skipping.client):
-        assert await tick(skipping.client) == CollectTickResult(collected=9)
-    assert sorted(call.scope.corpus_id for call in script.calls) == [f"t1-{number}" for number in range(9)]
-    assert script.at_once["most"] <= AT_ONCE
+async def test_a_tick_collects_every_corpus_a_few_at_once(temporal_client: Client) -> None:
+    names = [f"t1-few-{number}" for number in range(9)]
+    script = CollectionScript(corpora=scopes(*names), held=set(names))
+    async with script.served(temporal_client):
+        handle = await temporal_client.start_workflow(
+            "CollectTick", {}, id="headwater-gc-held", task_queue=queues.CONTROL, result_type=CollectTickResult
+        )
+        await asyncio.wait_for(script.reached.wait(), 10)
+        assert len((await handle.describe()).raw_description.pending_children) == AT_ONCE
+        script.gate.set()
+        assert await handle.result() == CollectTickResult(collected=9)
+    assert sorted(call.scope.corpus_id for call in script.calls) == names
 
 
 async def test_a_tick_goes_on_in_a_new_run_after_many_pages(skipping: WorkflowEnvironment) -> None:
@@ -176,4 +182,6 @@ async def test_a_cancelled_tick_cancels_what_it_waits_for(temporal_client: Clien
         script.gate.set()
         with pytest.raises(WorkflowFailureError):
             await handle.result()
-        assert (await handle.describe()).status is WorkflowExecutionStatus.CANCELED
+        collecting = temporal_client.get_workflow_handle(scope_workflow_id("CollectGarbage", script.corpora[0]))
+        for each in (handle, collecting):
+            assert (await each.describe()).status is WorkflowExecutionStatus.CANCELED

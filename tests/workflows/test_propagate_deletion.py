@@ -1,5 +1,6 @@
 """The layers of a propagation: each retried by itself, none in another's way, and none asked twice."""
 
+import asyncio
 import uuid
 from typing import Any
 
@@ -84,7 +85,7 @@ async def test_a_cancelled_run_leaves_what_is_hidden_and_frees_its_request(tempo
     script = DeletionScript(HIDDEN, {"wiki": ["wait"]})
     async with script.served(temporal_client):
         handle = await start(temporal_client)
-        await script.waiting.wait()
+        await asyncio.wait_for(script.waiting.wait(), 20)
         await handle.cancel()
         with pytest.raises(WorkflowFailureError):
             await handle.result()
