@@ -64,19 +64,19 @@ class Revision:
 
     id: str
     data: bytes
-    modified: datetime
+    md5: str
+    sha1: str
+    sha256: str
 
-    @property
-    def md5(self) -> str:
-        return hashlib.md5(self.data, usedforsecurity=False).hexdigest()
-
-    @property
-    def sha1(self) -> str:
-        return hashlib.sha1(self.data, usedforsecurity=False).hexdigest()
-
-    @property
-    def sha256(self) -> str:
-        return hashlib.sha256(self.data).hexdigest()
+    @classmethod
+    def of(cls, data: bytes, revision_id: str) -> "Revision":
+        return cls(
+            id=revision_id,
+            data=data,
+            md5=hashlib.md5(data, usedforsecurity=False).hexdigest(),
+            sha1=hashlib.sha1(data, usedforsecurity=False).hexdigest(),
+            sha256=hashlib.sha256(data).hexdigest(),
+        )
 
 
 @dataclass(frozen=True, slots=True)
