@@ -5,12 +5,12 @@ A folder with limited access lets nothing through from above except a shared dri
 inherited sees that the folder is there (a permission with the view ``metadata``) and nothing below it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Literal
 
-from tests.drive.items import RANK, File, Group, Permission, Role, View
+from tests.drive.items import RANK, File, Permission, Role, View
 from tests.drive.state import State, locked
 
 Need = Literal["reader", "commenter", "writer", "fileOrganizer", "organizer", "owner"]
@@ -29,38 +29,41 @@ class Detail:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """All that one grantee has on one item, merged as Drive shows it: the best role, and the details."""
+    """All that one grantee has on one item, merged as Drive shows it.
+
+    ``role`` is the best of the details'; ``expires`` is when the last of them ends (``None`` if any stays);
+    ``is_pending`` says that there is nothing but an ownership that was offered and not accepted.
+    """
 
     permission: Permission
     details: tuple[Detail, ...]
+    role: Role
+    expires: datetime | None
+    is_pending: bool
 
-    @property
-    def role(self) -> Role:
-        return max((detail.role for detail in self.details), key=RANK.__getitem__)
-
-    @property
-    def expires(self) -> datetime | None:
-        """When the last of it ends; ``None`` if any of it stays."""
-        ends = [detail.expires for detail in self.details]
-        return None if None in ends else max(end for end in ends if end is not None)
-
-    @property
-    def is_pending(self) -> bool:
-        """Nothing but an ownership that was offered and not accepted."""
-        return all(detail.pending for detail in self.details)
+    @classmethod
+    def of(cls, permission: Permission, details: Sequence[Detail]) -> "Standing":
+        ends = [detail.expires for detail in details if detail.expires is not None]
+        return cls(
+            permission=permission,
+            details=tuple(details),
+            role=max((detail.role for detail in details), key=lambda role: RANK[role]),
+            expires=max(ends) if len(ends) == len(details) else None,
+            is_pending=all(detail.pending for detail in details),
+        )
 
     @property
     def is_inherited(self) -> bool:
         return all(detail.inherited for detail in self.details)
 
-    def opens(self, now: datetime) -> bool:
-        """It gives its grantee the content, now."""
-        return self.permission.view is None and not self.is_pending and (self.expires is None or self.expires > now)
-
     @property
     def is_link(self) -> bool:
         """It opens to whoever has the link, and shows nobody that there is anything."""
         return self.permission.type in ("anyone", "domain") and not self.permission.allow_file_discovery
+
+    def opens(self, now: datetime) -> bool:
+        """It gives its grantee the content, now."""
+        return self.permission.view is None and not self.is_pending and (self.expires is None or self.expires > now)
 
 
 class Access(State):
@@ -69,7 +72,7 @@ class Access(State):
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
         self._standings: dict[str, dict[str, Standing]] = {}
-        self._memberships: dict[str, frozenset[str]] = {}
+        self._members_of: dict[str, frozenset[str]] = {}
         self._worked_out_at = -1
 
     @locked
@@ -77,7 +80,7 @@ class Access(State):
         """The permissions in force on the item, by permission id: its own, and the inherited ones."""
         if self._worked_out_at != self.changes_made:
             self._standings.clear()
-            self._memberships.clear()
+            self._members_of.clear()
             self._worked_out_at = self.changes_made
         if file_id not in self._standings:
             self._standings[file_id] = self._merge(self._files[file_id])
@@ -96,8 +99,7 @@ class Access(State):
 
     @locked
     def may(self, email: str, file_id: str, need: Need) -> bool:
-        role = self.role_of(email, file_id)
-        return role is not None and RANK[role] >= RANK[need]
+        return self._rank(email, file_id) >= RANK[need]
 
     @locked
     def may_open(self, email: str, file_id: str) -> bool:
@@ -143,101 +145,115 @@ class Access(State):
     @locked
     def is_named(self, email: str, file_id: str) -> bool:
         """A permission in force names the user or one of their groups: it needs no link and no search to get there."""
+        return email.lower() in self.named_on(file_id)
+
+    @locked
+    def named_on(self, file_id: str) -> set[str]:
+        """The users for whom `is_named` holds; among them those who see no more of a folder than that it is there."""
         now = self.clock.now()
-        return any(
-            (standing.opens(now) or standing.permission.view == "metadata")
-            and standing.permission.type in ("user", "group")
-            and self._is_for(standing, email)
-            for standing in self.standings(file_id).values()
-        )
+        found: set[str] = set()
+        for standing in self.standings(file_id).values():
+            if standing.permission.email is not None and (
+                standing.opens(now) or standing.permission.view == "metadata"
+            ):
+                found |= self._behind(standing.permission)
+        return found
 
     @locked
     def may_share(self, email: str, file_id: str) -> bool:
         """The user may change who has access."""
-        file = self._files[file_id]
-        if file.drive_id is not None:
-            return self.may(email, file_id, "organizer" if file.is_root else "fileOrganizer")
-        return self.may(email, file_id, "writer" if file.writers_can_share else "owner")
+        return self._shares(self._files[file_id], self._rank(email, file_id))
 
     @locked
     def may_download(self, email: str, file_id: str) -> bool:
-        file = self._files[file_id]
-        restricted = file.copy_requires_writer and not self.may(email, file_id, "writer")
-        return not file.download_restricted and not restricted and self.may_open(email, file_id)
+        """The user may have the content, and not only look at it."""
+        return self._downloads(self._files[file_id], self._rank(email, file_id))
+
+    def _rank(self, email: str, file_id: str) -> int:
+        role = self.role_of(email, file_id)
+        return -1 if role is None else RANK[role]
+
+    def _shares(self, file: File, rank: int) -> bool:
+        if file.drive_id is not None:
+            return rank >= RANK["organizer" if file.is_root else "fileOrganizer"]
+        return rank >= RANK["writer" if file.writers_can_share else "owner"]
+
+    def _downloads(self, file: File, rank: int) -> bool:
+        return not file.download_restricted and rank >= RANK["writer" if file.copy_requires_writer else "reader"]
 
     @locked
     def groups_of(self, email: str) -> frozenset[str]:
-        """The addresses of the groups the user is in, by way of other groups too."""
-        member = email.lower()
-        if self._worked_out_at != self.changes_made or member not in self._memberships:
-            found: set[str] = set()
-            todo = [member]
-            for address in todo:
-                inside = [group.email.lower() for group in self.groups.values() if address in group.members]
-                todo += [group for group in inside if group not in found]
-                found.update(inside)
-            self._memberships[member] = frozenset(found)
-        return self._memberships[member]
+        """The addresses of the groups the user is in, by way of other groups too: what a host says of a person."""
+        return frozenset(group for group in self.groups if email.lower() in self._expanded(group))
 
     def _is_for(self, standing: Standing, email: str) -> bool:
         """The permission's grantee is this user, or something this user belongs to."""
         permission, address = standing.permission, email.lower()
         user = self.users.get(address)
-        if user is not None and user.deleted:
+        if user is None or user.deleted:
             return False
-        match permission.type:
-            case "user":
-                return permission.email is not None and permission.email.lower() == address
-            case "group":
-                group = None if permission.email is None else self._live_group(permission.email)
-                return group is not None and group.email.lower() in self.groups_of(address)
-            case "domain":
-                return permission.domain is not None and address.endswith("@" + permission.domain.lower())
-            case "anyone":
-                return True
+        if permission.type == "anyone":
+            return True
+        if permission.type == "domain":
+            return permission.domain is not None and address.endswith("@" + permission.domain.lower())
+        return address in self._behind(permission)
 
-    def _live_group(self, email: str) -> Group | None:
-        group = self.groups.get(email.lower())
-        return None if group is None or group.deleted else group
+    def _behind(self, permission: Permission) -> frozenset[str]:
+        """The users that a permission for a user or a group is for."""
+        address = (permission.email or "").lower()
+        if permission.type == "user":
+            user = self.users.get(address)
+            return frozenset() if user is None or user.deleted else frozenset((address,))
+        if address not in self._members_of:
+            self._members_of[address] = self._expanded(address)
+        return self._members_of[address]
+
+    def _expanded(self, address: str) -> frozenset[str]:
+        """The users in a group, by way of other groups too."""
+        seen: dict[str, None] = {address: None}
+        todo = [address]
+        for name in todo:
+            group = self.groups.get(name)
+            inside = () if group is None or group.deleted else sorted(group.members)
+            todo += [member for member in inside if member not in seen]
+            seen.update(dict.fromkeys(inside))
+        return frozenset(name for name in seen if name in self.users and not self.users[name].deleted)
 
     def _merge(self, file: File) -> dict[str, Standing]:
         """Gathers what stands on the item and what comes down to it."""
         gathered: dict[tuple[str, View | None], list[tuple[Permission, Detail]]] = {}
-        for source, permission in self._coming_down(file):
-            detail = Detail(
-                role=permission.role,
-                source=source.id,
-                inherited=source is not file,
-                expires=permission.expires,
-                pending=permission.pending_owner,
-            )
-            gathered.setdefault((permission.id, permission.view), []).append((permission, detail))
+        for source, permission, role, view in self._coming_down(file):
+            detail = Detail(role, source.id, source is not file, permission.expires, permission.pending_owner)
+            gathered.setdefault((permission.id, view), []).append((permission, detail))
         merged: dict[str, Standing] = {}
         for (key, view), found in gathered.items():
             if view == "metadata" and (key, None) in gathered:
                 continue
-            is_discoverable = any(permission.allow_file_discovery for permission, _ in found)
-            permission = replace(found[0][0], allow_file_discovery=is_discoverable)
-            details = [detail for _, detail in found]
-            merged[key] = Standing(permission, tuple(details[:1] if details[0].role == "owner" else details))
+            permission, first = found[0]
+            is_discoverable = any(held.allow_file_discovery for held, _ in found)
+            if permission.view != view or permission.allow_file_discovery != is_discoverable:
+                permission = replace(permission, view=view, allow_file_discovery=is_discoverable)
+            merged[key] = Standing.of(permission, [first] if first.role == "owner" else [detail for _, detail in found])
         return merged
 
-    def _coming_down(self, file: File) -> Iterator[tuple[File, Permission]]:
-        """What the item has, nearest first, with the item it stands on."""
+    def _coming_down(self, file: File) -> Iterator[tuple[File, Permission, Role, View | None]]:
+        """What the item has, nearest first: where it stands, and the role and view it has here."""
         sources = self._sources(file)
         for permission in file.permissions.values():
-            yield file, permission
+            yield file, permission, permission.role, permission.view
         for source in sources[1:]:
             for permission in _heritable(source):
-                yield source, permission
+                yield source, permission, _inherited(permission.role), None
         drive_root = self._files.get(file.drive_id or "")
         if drive_root is not None and drive_root not in sources:
-            yield from ((drive_root, held) for held in _heritable(drive_root) if held.role == "organizer")
+            for permission in _heritable(drive_root):
+                if permission.role == "organizer":
+                    yield drive_root, permission, "organizer", None
         if file.inherited_permissions_disabled:
             for parent in (self._files[parent] for parent in file.parents if parent in self._files):
                 for source in self._sources(parent):
                     for permission in _heritable(source):
-                        yield source, replace(permission, role="reader", view="metadata")
+                        yield source, permission, "reader", "metadata"
 
     def _sources(self, file: File) -> list[File]:
         """The item and those above it whose permissions come down to it: up to a folder with limited access."""
@@ -252,8 +268,14 @@ class Access(State):
 
 
 def _heritable(source: File) -> Iterator[Permission]:
-    """What items below get. Views stay where they are, and so does an ownership that nobody has accepted; whoever
-    owns a folder may edit what others put into it. The root of a My Drive gives nothing: it cannot be shared."""
-    for permission in () if source.is_root and source.drive_id is None else source.permissions.values():
-        if permission.view is None and not permission.pending_owner:
-            yield replace(permission, role="writer") if permission.role == "owner" else permission
+    """What items below get. Views stay where they are, and so does an ownership that nobody has accepted. The root of
+    a My Drive gives nothing: it cannot be shared."""
+    if not source.is_root or source.drive_id is not None:
+        for permission in source.permissions.values():
+            if permission.view is None and not permission.pending_owner:
+                yield permission
+
+
+def _inherited(role: Role) -> Role:
+    """Whoever owns a folder may edit what others put into it."""
+    return "writer" if role == "owner" else role

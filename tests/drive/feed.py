@@ -140,7 +140,7 @@ class Feed(Rendering):
 
     def _members(self, drive_id: str) -> frozenset[str]:
         """The addresses of the users who are members, by way of a group too."""
-        return frozenset(email for email in self.users if self.is_named(email, drive_id))
+        return frozenset(self.named_on(drive_id))
 
     def _note(self, file_id: str, before: frozenset[str], drive_before: str | None) -> None:
         """An entry for everybody whom it concerns; a change that gets an entry counts as a version."""
@@ -172,8 +172,7 @@ class Feed(Rendering):
         file = self._files.get(file_id)
         if file is None:
             return frozenset()
-        opened = {email for email in file.viewed if self.sees(email, file_id)}
-        return frozenset({email for email in self.users if self.is_named(email, file_id)} | opened)
+        return frozenset(self.named_on(file_id) | {email for email in file.viewed if self.sees(email, file_id)})
 
     def _is_in_own_log(self, email: str, file: File | None, drive_before: str | None) -> bool:
         """Members of a shared drive find its items in the drive's log; in their own perhaps."""

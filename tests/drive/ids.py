@@ -1,10 +1,8 @@
 """Ids in Drive's shapes, the same ones for the same seed."""
 
+import base64
 import hashlib
 import random
-import string
-
-_ALPHABET = string.ascii_letters + string.digits + "-_"
 
 
 class Ids:
@@ -28,7 +26,7 @@ class Ids:
         return self._random.randrange(1_000, 100_000)
 
     def _letters(self, count: int) -> str:
-        return "".join(self._random.choices(_ALPHABET, k=count))
+        return base64.urlsafe_b64encode(self._random.randbytes(count)).decode()[:count]
 
 
 def permission_id(grantee: str) -> str:

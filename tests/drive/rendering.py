@@ -219,17 +219,17 @@ class Rendering(Access):
         rank = -1 if role is None else RANK[role]
         may_read, may_write = rank >= RANK["reader"], rank >= RANK["writer"]
         may_remove = rank >= RANK["owner" if item.drive_id is None else "fileOrganizer"] and not item.is_root
-        may_share = self.may_share(viewer, item.id)
-        may_limit = (
-            item.is_folder and not item.is_root and (may_share if item.drive_id is None else rank >= RANK["organizer"])
-        )
+        may_share = self._shares(item, rank)
+        may_limit = may_share if item.drive_id is None else rank >= RANK["organizer"]
+        may_limit = may_limit and item.is_folder and not item.is_root
+        may_download = self._downloads(item, rank)
         capabilities: Resource = {
             "canAddChildren": item.is_folder and may_write,
             "canComment": rank >= RANK["commenter"],
-            "canCopy": not item.is_folder and self.may_download(viewer, item.id),
+            "canCopy": not item.is_folder and may_download,
             "canDelete": may_remove and (item.drive_id is None or rank >= RANK["organizer"]),
             "canDisableInheritedPermissions": may_limit and not item.inherited_permissions_disabled,
-            "canDownload": not item.is_folder and self.may_download(viewer, item.id),
+            "canDownload": not item.is_folder and may_download,
             "canEdit": may_write,
             "canEnableInheritedPermissions": may_limit and item.inherited_permissions_disabled,
             "canListChildren": item.is_folder and may_read,
