@@ -16,7 +16,7 @@ from tests.integration.stress_fates import ENDS_OF_HOSTS, LEDGER
 from tests.integration.stress_shift import Shift, Without, first_page, read, write
 
 ROUND_S, CONTROL_S, STARTING_S = 6, 2, 2
-ROUNDS_MAX = 20  # on a busy machine a round meets little: there are as many as it takes
+ROUNDS_MAX = 60  # on a busy machine a round meets little: there are as many as it takes
 FAULTS = ("mixed", "short", "missing", "batch mixed", "forbidden", "given out")
 BUSY = ("replaced", "batches", "deleted", "added again", "rolled back", "granted", "pinned", "unpinned", "flipped")
 
