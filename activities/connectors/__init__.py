@@ -6,12 +6,15 @@ from typing import Any
 from activities.connectors.access_rule import AccessRule
 from activities.connectors.folder_ids import default_connector_name
 from activities.connectors.local_folder import LocalFolder, folder_config
-from headwater.connectors import Connector
+from headwater.connectors import Connector, Memory
 from headwater.errors import ValidationError
 
 
-def make_connector(kind: str, config: Mapping[str, Any], *, name: str) -> Connector:
-    """The connector of a row: its ``kind``, its ``config``, and the ``name`` that stands in its source ids."""
+def make_connector(kind: str, config: Mapping[str, Any], *, name: str, memory: Memory | None = None) -> Connector:
+    """The connector of a row: its ``kind``, its ``config``, and the ``name`` that stands in its source ids.
+
+    It lists with a ``memory``. Who only fetches needs none.
+    """
     if kind == "folder":
         return LocalFolder.from_config(config, name=name)
     raise ValidationError(f"Connector {name!r} is of the unknown kind {kind!r}: this version has folder.")

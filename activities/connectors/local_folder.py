@@ -104,6 +104,10 @@ class LocalFolder:
             self._under_way, self._cursor = under_way, following
         return ChangePage(changes, following, under_way.is_done, under_way.take_unlisted())
 
+    def restart(self, cursor: str | None) -> str | None:
+        """The same cursor: every pass lists everything, and needs to know which mount points the last one met."""
+        return cursor
+
     def fetch(self, change: Change, *, max_bytes: int) -> FetchedDocument:
         """The file. Its version is ``None`` if it changed within the 2 s before, or again and again while it was read.
 

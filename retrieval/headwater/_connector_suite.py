@@ -9,10 +9,13 @@ class FolderCorpus:                                   # a `CorpusUnderTest`
 
 check_connector(FolderCorpus(tmp_path))
 ```
+
+A connector that remembers is connected with a `MemoryInMemory`, the same each time, which `check_connector` is given too.
 """
 
 from typing import Final, Protocol
 
+from headwater._memory import MemoryInMemory
 from headwater.connectors import (
     Change,
     ChangeKind,
@@ -45,18 +48,22 @@ class CorpusUnderTest(Protocol):
     def remove(self, name: str) -> None: ...
 
 
-def check_connector(corpus: CorpusUnderTest) -> None:
-    """Raises `AssertionError` with one sentence at the first promise that the connector breaks. Removes what it put."""
+def check_connector(corpus: CorpusUnderTest, *, memory: MemoryInMemory | None = None) -> None:
+    """Raises `AssertionError` with one sentence at the first promise that the connector breaks. Removes what it put.
+
+    ``memory`` is the one that all connectors of ``corpus`` are given, if they remember anything.
+    """
+    memory = memory or MemoryInMemory()
     _require(not _listed(corpus, limit=10), "An empty corpus must list nothing.")
     for name, data in DOCUMENTS.items():
         corpus.put(name, data)
-    _check_pages(corpus)
+    _check_pages(corpus, memory)
     _check_fetch(corpus)
     _check_change(corpus)
     _check_removal(corpus)
 
 
-def _check_pages(corpus: CorpusUnderTest) -> None:
+def _check_pages(corpus: CorpusUnderTest, memory: MemoryInMemory) -> None:
     in_one = _listed(corpus, limit=100)
     _require(len(in_one) == len(DOCUMENTS), f"{len(DOCUMENTS)} documents must be listed as so many changes.")
     _require(len({change.source_id for change in in_one}) == len(in_one), "Each document must have its own source id.")
@@ -70,7 +77,9 @@ def _check_pages(corpus: CorpusUnderTest) -> None:
         )
     connector = corpus.connect()
     first = connector.list_page(None, limit=3)
+    before = memory.copy()
     second = connector.list_page(first.cursor, limit=3)
+    memory.restore(before)
     _require(
         list(connector.list_page(first.cursor, limit=3).changes) == list(second.changes),
         "The same cursor must give the same page again: an activity may run twice.",
@@ -117,15 +126,29 @@ def _check_change(corpus: CorpusUnderTest) -> None:
 
 
 def _check_removal(corpus: CorpusUnderTest) -> None:
-    before, after_pass = _by_name(corpus), _pages(corpus, limit=3)[-1].cursor
+    before, last_page = _by_name(corpus), _pages(corpus, limit=3)[-1]
+    _require(last_page.is_whole, "A pass without a cursor must be whole: what it does not list is gone.")
+    _require(_is_whole(corpus, last_page.cursor), "A pass that lists everything anew must be whole.")
+    after_pass = _pages(corpus, limit=3)[-1].cursor
     kept = before.pop("note-0.md")  # a source that is empty all at once may rightly be taken for one that is away
     for name, change in before.items():
         corpus.remove(name)
         refusal = _refusal(corpus.connect(), change, max_bytes=_MAX_BYTES)
         _require(refusal is DocumentGone, "Fetching a removed document must raise DocumentGone.")
-    upserts = [c for c in _listed(corpus, limit=3, cursor=after_pass) if c.kind is ChangeKind.UPSERT]
-    _require({c.source_id for c in upserts} <= {kept.source_id}, "A removed document must not be listed as an upsert.")
+    pages = _pages(corpus, limit=3, cursor=after_pass)
+    ids = {kind: {c.source_id for page in pages for c in page.changes if c.kind is kind} for kind in ChangeKind}
+    _require(ids[ChangeKind.UPSERT] <= {kept.source_id}, "A removed document must not be listed as an upsert.")
+    gone = {change.source_id for change in before.values()}
+    _require(
+        pages[-1].is_whole or ids[ChangeKind.DELETE] >= gone, "A pass that is not whole must name what was removed."
+    )
     corpus.remove("note-0.md")
+
+
+def _is_whole(corpus: CorpusUnderTest, cursor: str) -> bool:
+    """Whether the pass that begins where the connector would list everything anew does so."""
+    pages = _pages(corpus, limit=3, cursor=corpus.connect().restart(cursor))
+    return pages[-1].is_whole and sum(len(page.changes) for page in pages) == len(DOCUMENTS)
 
 
 def _listed(corpus: CorpusUnderTest, *, limit: int, cursor: str | None = None, anew: bool = False) -> list[Change]:

@@ -1,13 +1,15 @@
 """What a connector is: something that lists a corpus's documents in pages and fetches one of them.
 
 A connector knows nothing of Postgres or Temporal. It is built inside an activity, used by one thread, and thrown away.
+What it has to know in the next one stands in its cursor, or, where that would be too much, in the `Memory` it was given.
 `headwater.testing.check_connector` is the contract test that every implementation passes.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from headwater.errors import PermanentError, TransientError
 
@@ -18,12 +20,26 @@ class ChangeKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class ExpiringGrant:
+    """A grant that ends by itself at ``expires_at``, which is enforced whenever somebody asks."""
+
+    kind: Literal["principal", "group"]
+    name: str
+    expires_at: datetime
+
+    def __post_init__(self) -> None:
+        if self.expires_at.tzinfo is None:
+            raise ValueError("A grant must end at a time with an offset from UTC.")
+
+
+@dataclass(frozen=True, slots=True)
 class GrantSet:
     """Who may read a source. All empty means nobody; ``everyone`` means every principal of the tenant."""
 
     principal_ids: tuple[str, ...] = ()
     group_ids: tuple[str, ...] = ()
     everyone: bool = False
+    expiring: tuple[ExpiringGrant, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +49,9 @@ class Change:
     ``version`` is whatever lets the connector recognise an unchanged document without reading it; ``None`` when it
     cannot. ``locator`` is what `Connector.fetch` needs to find the document again; nobody else reads it.
     ``path`` is a label for people and for access rules; it may hold any character.
+    ``label`` is a fingerprint of what is shown of the document besides its content, where ``version`` does not cover that.
+    ``access`` is a fingerprint of ``grants`` where the source itself says who may read: they are applied whenever it is
+    another one than last time. ``None``: the connector's rule decides, and they are applied when that is a new one.
     """
 
     kind: ChangeKind
@@ -41,6 +60,8 @@ class Change:
     version: str | None = None
     path: str = ""
     grants: GrantSet | None = None
+    label: str | None = None
+    access: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +74,64 @@ class Unlisted:
 
 @dataclass(frozen=True, slots=True)
 class ChangePage:
-    """A page of changes. ``cursor`` goes on after it; with ``done`` it is where the next pass begins."""
+    """A page of changes. ``cursor`` goes on after it; with ``done`` it is where the next pass begins.
+
+    ``is_whole`` is asked of the last page: the pass listed all there is, so what it did not list is gone. A pass over a feed
+    of changes did not, and names what is gone.
+    """
 
     changes: Sequence[Change]
     cursor: str
     done: bool
     unlisted: Sequence[Unlisted] = ()
+    is_whole: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """What a connector remembers: ``node`` under ``parent``. Reached in two ways, a node is two links; a root's parent is ``""``.
+
+    ``record`` is a small JSON object, whatever the connector needs to know of the node: it is kept with each of its links, so
+    another one is written to all of them. ``due`` says what is still to be done with the node, in the connector's words.
+    """
+
+    node: str
+    parent: str
+    record: Mapping[str, Any] = field(default_factory=dict)
+    due: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """Links that are no more: the one under ``parent``; without it all of ``node``; without a node all there are."""
+
+    node: str | None = None
+    parent: str | None = None
+
+
+class Memory(Protocol):
+    """What a connector remembers from page to page and from pass to pass: a small graph.
+
+    What is written while a page is listed becomes durable when that page is published and the checkpoint moves past it. So
+    the memory knows of nothing that was not carried out; but a pass that is given up begins anew at its first cursor with
+    what its published pages wrote. Whatever a connector says twice must therefore do no harm.
+    """
+
+    def links(self, nodes: Collection[str]) -> Mapping[str, Sequence[Link]]:
+        """All links of each of ``nodes``, in byte order of their parents. A node without one is missing."""
+        ...
+
+    def children(self, parent: str, *, after: str = "", limit: int) -> Sequence[Link]:
+        """At most ``limit`` links under ``parent``, in byte order of the node, behind the node ``after``."""
+        ...
+
+    def due(self, *, limit: int) -> Sequence[Link]:
+        """At most ``limit`` links with a ``due``, in byte order of the node and then of the parent."""
+        ...
+
+    def write(self, changes: Sequence[Link | Forgotten]) -> None:
+        """Carries out ``changes`` in their order. A link takes the place of the one that had its node and parent."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +167,13 @@ class Connector(Protocol):
 
         Raises `SourceUnavailable` when nothing can be listed, and then nothing may be deleted; `TransientError` when
         waiting can help (`Throttled` when it was asked for); `InvalidCursor` when only a listing from the beginning can.
+        """
+        ...
+
+    def restart(self, cursor: str | None) -> str | None:
+        """Where a pass begins that is to list everything anew, when ``cursor`` is where the next one would begin.
+
+        ``None`` is the beginning; a connector whose every pass lists everything keeps what the cursor remembers.
         """
         ...
 
@@ -147,9 +227,13 @@ __all__ = [
     "DocumentRefused",
     "DocumentTooLarge",
     "DocumentUnsupported",
+    "ExpiringGrant",
     "FetchedDocument",
+    "Forgotten",
     "GrantSet",
     "InvalidCursor",
+    "Link",
+    "Memory",
     "SourceUnavailable",
     "Throttled",
     "TransientError",

@@ -1,6 +1,7 @@
 """The folder connector keeps the contract of connectors, and the contract test notices connectors that do not."""
 
 import dataclasses
+import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -59,6 +60,9 @@ class Spoiled:
     def list_page(self, cursor: str | None, *, limit: int) -> ChangePage:
         return self._inner.list_page(cursor, limit=limit)
 
+    def restart(self, cursor: str | None) -> str | None:
+        return self._inner.restart(cursor)
+
     def fetch(self, change: Change, *, max_bytes: int) -> FetchedDocument:
         return self._inner.fetch(change, max_bytes=max_bytes)
 
@@ -101,6 +105,26 @@ class ReadsEverything(Spoiled):
         return super().fetch(change, max_bytes=1 << 30)
 
 
+class NamesNothingGone(Spoiled):
+    """Of a pass that begins at a cursor it claims that it was a feed of changes."""
+
+    _is_feed = False
+
+    def list_page(self, cursor: str | None, *, limit: int) -> ChangePage:
+        if cursor is None or "at" not in json.loads(cursor):
+            self._is_feed = cursor is not None
+        page = super().list_page(cursor, limit=limit)
+        return dataclasses.replace(page, is_whole=not self._is_feed)
+
+    def restart(self, cursor: str | None) -> str | None:
+        return None
+
+
+class NeverListsAnew(NamesNothingGone):
+    def restart(self, cursor: str | None) -> str | None:
+        return cursor
+
+
 class CutsShort(Spoiled):
     def fetch(self, change: Change, *, max_bytes: int) -> FetchedDocument:
         document = super().fetch(change, max_bytes=max_bytes)
@@ -116,6 +140,8 @@ class CutsShort(Spoiled):
         (HasOneVersion, "must not have the version"),
         (HasForeignIds, "must begin with the kind"),
         (ReadsEverything, "must raise DocumentTooLarge"),
+        (NamesNothingGone, "must name what was removed"),
+        (NeverListsAnew, "lists everything anew must be whole"),
         (CutsShort, "must be fetched as they were put"),
     ],
 )
