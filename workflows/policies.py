@@ -21,6 +21,7 @@ PERMANENT: Final = (
     "InvalidCursor",
     "InvalidInput",
     "LimitError",
+    "MaskError",
     "MoveRefused",
     "PageConflict",
     "PermanentError",
