@@ -1,13 +1,21 @@
 """Where documents come from. The protocol is `headwater.connectors`; here is the choice among implementations."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol
 
 from activities.connectors.access_rule import AccessRule
 from activities.connectors.folder_ids import default_connector_name
 from activities.connectors.local_folder import LocalFolder, folder_config
 from headwater.connectors import Connector, Memory
 from headwater.errors import ValidationError
+
+
+class MakeConnector(Protocol):
+    """Makes the connector of a row."""
+
+    def __call__(
+        self, kind: str, config: Mapping[str, Any], *, name: str, memory: Memory | None = None
+    ) -> Connector: ...
 
 
 def make_connector(kind: str, config: Mapping[str, Any], *, name: str, memory: Memory | None = None) -> Connector:
@@ -20,4 +28,4 @@ def make_connector(kind: str, config: Mapping[str, Any], *, name: str, memory: M
     raise ValidationError(f"Connector {name!r} is of the unknown kind {kind!r}: this version has folder.")
 
 
-__all__ = ["AccessRule", "LocalFolder", "default_connector_name", "folder_config", "make_connector"]
+__all__ = ["AccessRule", "LocalFolder", "MakeConnector", "default_connector_name", "folder_config", "make_connector"]

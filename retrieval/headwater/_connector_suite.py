@@ -21,6 +21,8 @@ from headwater.connectors import (
     ChangeKind,
     ChangePage,
     Connector,
+    Describer,
+    Description,
     DocumentGone,
     DocumentTooLarge,
     FetchedDocument,
@@ -89,8 +91,10 @@ def _check_pages(corpus: CorpusUnderTest, memory: MemoryInMemory) -> None:
 def _check_shape(change: Change, kind: str) -> None:
     check_source_id(change.source_id)
     _require(change.source_id.startswith(f"{kind}:"), f"A source id must begin with the kind, {kind!r}, and a colon.")
-    for text in (change.locator, change.version or "", change.path):
-        _require(not UNSTORABLE.search(text), "Locator, version and path must hold no NUL and no lone surrogate.")
+    for text in (change.locator, change.version or "", change.path, change.label or ""):
+        _require(
+            not UNSTORABLE.search(text), "Locator, version, path and label must hold no NUL and no lone surrogate."
+        )
 
 
 def _check_fetch(corpus: CorpusUnderTest) -> None:
@@ -101,6 +105,8 @@ def _check_fetch(corpus: CorpusUnderTest) -> None:
         names.add(document.name)
         _require(document.data == DOCUMENTS.get(document.name), "Names and bytes must be fetched as they were put.")
         _require(document.version in (None, change.version), "An unchanged document must be fetched with its version.")
+        if change.label is not None:
+            _check_description(connector, change, document)
         size = len(document.data)
         _require(connector.fetch(change, max_bytes=size).data == document.data, "max_bytes itself must be allowed.")
         _require(
@@ -108,6 +114,13 @@ def _check_fetch(corpus: CorpusUnderTest) -> None:
             "One byte more than max_bytes must raise DocumentTooLarge.",
         )
     _require(names == set(DOCUMENTS), "Every document must be fetched under its own name.")
+
+
+def _check_description(connector: Connector, change: Change, document: FetchedDocument) -> None:
+    described = connector.describe(change) if isinstance(connector, Describer) else None
+    _require(described is not None, "A connector whose changes have a label must describe documents.")
+    fetched = Description(document.name, document.media_type, document.metadata, document.title, document.uri)
+    _require(described == fetched, "A document must be described as it is fetched.")
 
 
 def _check_change(corpus: CorpusUnderTest) -> None:

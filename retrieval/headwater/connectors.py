@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from headwater.errors import PermanentError, TransientError
 
@@ -49,7 +49,8 @@ class Change:
     ``version`` is whatever lets the connector recognise an unchanged document without reading it; ``None`` when it
     cannot. ``locator`` is what `Connector.fetch` needs to find the document again; nobody else reads it.
     ``path`` is a label for people and for access rules; it may hold any character.
-    ``label`` is a fingerprint of what is shown of the document besides its content, where ``version`` does not cover that.
+    ``label`` is a fingerprint of what is shown of the document besides its content (name, path, address), where ``version``
+    does not cover that: with another label alone nothing is fetched if the connector is a `Describer`.
     ``access`` is a fingerprint of ``grants`` where the source itself says who may read: they are applied whenever it is
     another one than last time. ``None``: the connector's rule decides, and they are applied when that is a new one.
     """
@@ -154,6 +155,17 @@ class FetchedDocument:
     lineage: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What `FetchedDocument` says of a document besides its bytes: what is shown of it, and what tells how it is read."""
+
+    name: str
+    media_type: str | None = None
+    metadata: dict[str, Any] = field(default_factory=dict)
+    title: str | None = None
+    uri: str | None = None
+
+
 class Connector(Protocol):
     """Where documents come from."""
 
@@ -181,6 +193,19 @@ class Connector(Protocol):
         """The document. Raises `DocumentGone`, `DocumentRefused`, `DocumentTooLarge` or `TransientError`.
 
         Raises `SourceUnavailable` if it can tell that all documents are out of reach, and not this one gone.
+        """
+        ...
+
+
+@runtime_checkable
+class Describer(Protocol):
+    """A connector that tells by a `Change`'s ``label`` that a document was renamed or moved, and says what it is called now."""
+
+    def describe(self, change: Change) -> Description:
+        """What `Connector.fetch` would say of the document, without its bytes. Raises what `Connector.fetch` raises.
+
+        It is asked where ``label`` is another one than last time and ``version`` is the same. Without a ``title`` the document's
+        own one would be needed, so it is fetched; so it is where its name or media type tell that it is to be read otherwise.
         """
         ...
 
@@ -222,6 +247,8 @@ __all__ = [
     "ChangeKind",
     "ChangePage",
     "Connector",
+    "Describer",
+    "Description",
     "DocumentDenied",
     "DocumentGone",
     "DocumentRefused",

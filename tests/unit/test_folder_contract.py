@@ -11,7 +11,7 @@ import pytest
 from activities.connectors import LocalFolder, make_connector
 from activities.connectors.local_folder import folder_config
 from headwater._connector_suite import check_connector
-from headwater.connectors import Change, ChangePage, Connector, FetchedDocument
+from headwater.connectors import Change, ChangePage, Connector, Description, FetchedDocument
 from headwater.errors import ValidationError
 
 
@@ -125,6 +125,17 @@ class NeverListsAnew(NamesNothingGone):
         return cursor
 
 
+class LabelsWithoutWords(Spoiled):
+    def list_page(self, cursor: str | None, *, limit: int) -> ChangePage:
+        page = super().list_page(cursor, limit=limit)
+        return dataclasses.replace(page, changes=[dataclasses.replace(c, label=c.path) for c in page.changes])
+
+
+class DescribesOtherwise(LabelsWithoutWords):
+    def describe(self, change: Change) -> Description:
+        return Description(change.path, title="Another title", metadata={"path": change.path})
+
+
 class CutsShort(Spoiled):
     def fetch(self, change: Change, *, max_bytes: int) -> FetchedDocument:
         document = super().fetch(change, max_bytes=max_bytes)
@@ -138,6 +149,8 @@ class CutsShort(Spoiled):
         (AlwaysBeginsAnew, "must end within"),
         (SkipsOne, "Pages of 3 must list the same"),
         (HasOneVersion, "must not have the version"),
+        (LabelsWithoutWords, "must describe documents"),
+        (DescribesOtherwise, "must be described as it is fetched"),
         (HasForeignIds, "must begin with the kind"),
         (ReadsEverything, "must raise DocumentTooLarge"),
         (NamesNothingGone, "must name what was removed"),
