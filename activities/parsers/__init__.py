@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 # A number goes up when its parser gives another text for the same bytes: what it read is then read again.
 # "unsupported" is the choice itself: it goes up with every new format, so that what nobody could read is tried again.
-_VERSIONS: Final = {"text": 1, "markdown": 1, "html": 1, "pdf": 1, "unsupported": 1}
+_VERSIONS: Final = {"text": 1, "markdown": 1, "html": 1, "pdf": 1, "office": 1, "unsupported": 2}
 CURRENT: Final = frozenset(f"{name}/{version}" for name, version in _VERSIONS.items())
 
 
@@ -96,6 +96,10 @@ def _parse_as(kind: ParserName, data: bytes, charset: str | None, max_chars: int
             from activities.parsers.pdf import parse as parse_pdf
 
             return parse_pdf(data, max_chars=max_chars)
+        case "office":
+            from activities.parsers.office import parse as parse_office
+
+            return parse_office(data, max_chars=max_chars)
 
 
 __all__ = [

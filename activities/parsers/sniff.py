@@ -4,7 +4,7 @@ import codecs
 import re
 from typing import Final, Literal
 
-ParserName = Literal["text", "markdown", "html", "pdf"]
+ParserName = Literal["text", "markdown", "html", "pdf", "office"]
 
 _BY_EXTENSION: Final[dict[str, ParserName]] = {
     "": "text",
@@ -39,10 +39,17 @@ _NOT_TEXT: Final = re.compile(
     r"docx|docm|doc|xlsx|xlsm|xls|pptx|pptm|ppt|od[tsp]|fod[tsp]|rtf|epub|mobi|fb2|pages|numbers|key"
     r"|eml|mbox|mht|mhtml|msg|ics|vcf|xml|xsl|xsd|svg|rss|atom|plist|ps|eps|ipynb"
 )
+# Office files are told by what is in them; their names only say that they are worth a look.
+_OFFICE: Final = frozenset({"docx", "docm", "dotx", "xlsx", "xlsm", "xltx", "pptx", "pptm", "potx", "ppsx", "ppsm"})
+_ZIP: Final = b"PK\x03\x04"
+_COMPOUND: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+# Names within a file stand there in the clear.
+_PARTS_OF_OFFICE: Final = b"[Content_Types].xml"
+_ENCRYPTED_OFFICE: Final = "EncryptedPackage".encode("utf-16-le")
 _MAGIC: Final = (
-    (b"PK\x03\x04", "a ZIP archive or an office document"),
+    (_ZIP, "a ZIP archive or an office document"),
     (b"PK\x05\x06", "a ZIP archive"),
-    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an office document of the old or of an encrypted kind"),
+    (_COMPOUND, "an office document of the old kind"),
     (b"{\\rtf", "a rich text document"),
 )
 _BOMS: Final = (codecs.BOM_UTF8, codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -73,6 +80,19 @@ def charset_of(media_type: str | None) -> str | None:
     return found[1] if found else None
 
 
+def has_known_extension(name: str) -> bool:
+    """Whether the name is that of a document which some parser reads."""
+    extension = _extension(name)
+    return extension in _OFFICE or (extension in _BY_EXTENSION and extension != "")
+
+
+def reading_hint(name: str, media_type: str | None) -> str:
+    """What name and media type say of how a document is read: with equal hints, the same bytes are read in the same way."""
+    extension = _extension(name)
+    is_telling = extension in _BY_EXTENSION or _NOT_TEXT.fullmatch(extension) is not None
+    return f"{extension if is_telling else '?'} {(media_type or '').strip().lower()}".rstrip()
+
+
 class _Refused:
     def __init__(self, what: str) -> None:
         self.what = what
@@ -80,10 +100,14 @@ class _Refused:
 
 def _choose(name: str, data: bytes, media_type: str | None) -> ParserName | _Refused:
     head = data[:8192]
+    if (head.startswith(_ZIP) and _PARTS_OF_OFFICE in data) or (
+        head.startswith(_COMPOUND) and _ENCRYPTED_OFFICE in data
+    ):
+        return "office"
     for magic, what in _MAGIC:
         if head.startswith(magic):
             return _Refused(what)
-    extension = name.rpartition("/")[2].rpartition(".")[2].lower() if "." in name.rpartition("/")[2][1:] else ""
+    extension = _extension(name)
     declared = _BY_MEDIA_TYPE.get((media_type or "").partition(";")[0].strip().lower())
     named = declared or _BY_EXTENSION.get(extension)
     if declared == "text" and (by_extension := _BY_EXTENSION.get(extension)) not in (None, "pdf"):
@@ -101,6 +125,11 @@ def _choose(name: str, data: bytes, media_type: str | None) -> ParserName | _Ref
     if named is None or (named == "text" and not extension):
         return "html" if _HTML_AT_START.match(head) else "text"
     return named
+
+
+def _extension(name: str) -> str:
+    last = name.rpartition("/")[2]
+    return last.rpartition(".")[2].lower() if "." in last[1:] else ""
 
 
 def _is_binary(head: bytes) -> bool:

@@ -7,7 +7,9 @@ import pytest
 from activities.parsers import CURRENT, Extraction, ParseFailure, detect, parse, parser_version
 
 ZIP = b"PK\x03\x04\x14\x00"
+OFFICE = ZIP + b"...[Content_Types].xml..."
 OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+ENCRYPTED = OLE + b"..." + "EncryptedPackage".encode("utf-16-le")
 BINARY = bytes(range(256)) * 40
 
 
@@ -30,6 +32,9 @@ BINARY = bytes(range(256)) * 40
         ("a.pdf", b"\x00\x01 junk before the header %PDF-1.4", None, "pdf"),
         ("download", b"\x00\x01 junk before the header %PDF-1.4", None, "pdf"),
         ("about-pdf.md", b"A file begins with `%PDF-1.4`.", None, "markdown"),
+        ("a.txt", OFFICE, "text/plain", "office"),
+        ("minutes", OFFICE, "application/octet-stream", "office"),
+        ("a.docx", ENCRYPTED, None, "office"),
         ("a.txt", ZIP, None, None),
         ("a.md", OLE, None, None),
         ("a.txt", b"{\\rtf1 x}", None, None),
@@ -71,6 +76,7 @@ def test_the_parser_is_chosen_by_content_then_media_type_then_name(
     ("name", "data", "said"),
     [
         ("a.docx", ZIP, "It is a ZIP archive or an office document, which no parser reads."),
+        ("a.doc", OLE, "It is an office document of the old kind, which no parser reads."),
         ("a.eml", b"Subject: x", "It is a document of the kind .eml, which no parser reads."),
         ("a.txt", BINARY, "It is binary data, which no parser reads."),
         ("a.png", b"\x89PNG", "It is neither Unicode text nor of a known kind, which no parser reads."),
@@ -81,7 +87,7 @@ def test_a_refusal_says_what_the_document_is(name: str, data: bytes, said: str) 
 
 
 def test_every_parsers_version_is_current() -> None:
-    assert {parser_version(name) for name in ("text", "markdown", "html", "pdf", None)} == CURRENT
+    assert {parser_version(name) for name in ("text", "markdown", "html", "pdf", "office", None)} == CURRENT
 
 
 @pytest.mark.parametrize("name", ["a.txt", "a.md", "a.html"])
