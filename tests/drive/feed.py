@@ -6,7 +6,7 @@ writes is where Google's documents are silent, and `Modes` decides.
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Literal
 
@@ -25,12 +25,17 @@ _LOG_NUMBERS = 10_000_000  # no two logs share a number, so a token that is give
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Something happened to a file or a shared drive; ``audience`` are those who saw it before or after."""
+    """Something happened to a file or a shared drive; ``audience`` are those who saw it before or after.
+
+    ``was_in_my_drive`` tells a file that went into a shared drive, and so left the user's list, from one that always
+    was in one.
+    """
 
     kind: Literal["file", "drive"]
     id: str
     time: datetime
     audience: frozenset[str]
+    was_in_my_drive: bool = False
     then: dict[str, Resource | None] = field(default_factory=dict)
 
 
@@ -48,11 +53,16 @@ class Log:
         return self.first + len(self.entries)
 
     def write(self, entry: Entry) -> None:
-        """Whoever saw an earlier entry's file hears of this one too, or would never hear that it is lost."""
+        """What was true of an earlier entry for the same thing stays true, since a reader may come by this one only:
+        else those who saw the file before that would never hear that it is lost."""
         key = (entry.kind, entry.id)
         if key in self.latest:
             earlier = self.entries[self.latest[key]]
-            entry = Entry(entry.kind, entry.id, entry.time, entry.audience | earlier.audience, entry.then)
+            entry = replace(
+                entry,
+                audience=entry.audience | earlier.audience,
+                was_in_my_drive=entry.was_in_my_drive or earlier.was_in_my_drive,
+            )
         self.latest[key] = len(self.entries)
         self.entries.append(entry)
 
@@ -102,10 +112,14 @@ class Feed(Rendering):
         def shown(entry: Entry) -> Resource | None:
             if entry.kind == "drive":
                 return self._drive_change(entry, viewer) if include_items_from_all_drives else None
-            change = self._file_change(entry, viewer, drive_id, view, include_corpus_removals)
             file = self._files.get(entry.id)
-            if file is not None and file.drive_id is not None and not include_items_from_all_drives:
+            is_elsewhere = file is not None and file.drive_id is not None and not include_items_from_all_drives
+            if is_elsewhere and not entry.was_in_my_drive:
                 return None
+            has_left = is_elsewhere or self._has_left(entry, viewer, drive_id)
+            sees = self.sees if drive_id is not None else self._is_in_corpus
+            resource = self._shown(entry, viewer, view, sees=sees(viewer, entry.id))
+            change = _file_change(entry, resource, has_left=has_left, keep_removed=include_corpus_removals)
             if change["removed"]:
                 return change if include_removed else None
             return None if restrict_to_my_drive and not self._is_in_my_drive(viewer, entry.id) else change
@@ -123,11 +137,12 @@ class Feed(Rendering):
         touched = dict.fromkeys((*file_ids, *below))
         before = {file_id: self._audience(file_id) for file_id in touched}
         drives_before = {file_id: self._files[file_id].drive_id for file_id in touched if file_id in self._files}
+        roots = {file_id for file_id in touched if file_id in self._files and self._files[file_id].is_root}
         yield
         self.changes_made += 1
         self.clock.tick()
         for file_id in touched:
-            if file_id in file_ids or self._descendants_speak(reach):
+            if file_id not in roots and (file_id in file_ids or self._descendants_speak(reach)):
                 self._note(file_id, before[file_id], drives_before.get(file_id))
 
     def _note_drive(self, drive_id: str, members_before: Iterable[str]) -> None:
@@ -148,12 +163,11 @@ class Feed(Rendering):
         audience = before | self._audience(file_id)
         if file is not None:
             file.version += 1
-            if file.is_root:
-                return
         then = self._as_it_is(file_id, audience) if self.modes.change_states == "then" else {}
-        entry = Entry("file", file_id, self.clock.stamp(), audience, then)
+        was_in_my_drive = drive_before is None and before != frozenset()
+        entry = Entry("file", file_id, self.clock.stamp(), audience, was_in_my_drive, then)
         for email in sorted(audience):
-            if self._is_in_own_log(email, file, drive_before):
+            if was_in_my_drive or self._is_in_own_log(email, file, drive_before):
                 self._user_log(email).write(entry)
         for drive_id in dict.fromkeys((drive_before, file.drive_id if file else None)):
             if drive_id is not None:
@@ -168,11 +182,14 @@ class Feed(Rendering):
         }[reach]
 
     def _audience(self, file_id: str) -> frozenset[str]:
-        """The users who know of the item: those it is shared with by name, and those who have opened it."""
+        """The users who know of the item: those it is shared with by name, those who have opened it, and members of
+        its shared drive who may open it by a link."""
         file = self._files.get(file_id)
         if file is None:
             return frozenset()
-        return frozenset(self.named_on(file_id) | {email for email in file.viewed if self.sees(email, file_id)})
+        may_know = {*file.viewed, *(self.named_on(file.drive_id) if file.drive_id in self._files else ())}
+        named = self.named_on(file_id)
+        return frozenset(named | {email for email in may_know - named if self.sees(email, file_id)})
 
     def _is_in_own_log(self, email: str, file: File | None, drive_before: str | None) -> bool:
         """Members of a shared drive find its items in the drive's log; in their own perhaps."""
@@ -202,19 +219,19 @@ class Feed(Rendering):
                 changes.append(change)
         return changes, number
 
-    def _file_change(
-        self, entry: Entry, viewer: str, drive_id: str | None, view: str | None, keep_removed: bool
-    ) -> Resource:
-        file = self._files.get(entry.id)
-        may_see = file is not None and self._is_in_corpus(viewer, entry.id)
-        left_the_drive = drive_id is not None and file is not None and file.drive_id != drive_id
-        resource = self.resource_of(entry.id, viewer, view=view) if may_see else None
+    def _shown(self, entry: Entry, viewer: str, view: str | None, *, sees: bool) -> Resource | None:
         if viewer.lower() in entry.then:
-            resource = entry.then[viewer.lower()]
-        change = _change("file", entry, removed=resource is None or left_the_drive) | {"fileId": entry.id}
-        if resource is not None and (not left_the_drive or keep_removed):
-            change["file"] = resource
-        return change
+            return entry.then[viewer.lower()]
+        return self.resource_of(entry.id, viewer, view=view) if sees else None
+
+    def _has_left(self, entry: Entry, viewer: str, drive_id: str | None) -> bool:
+        """The file is there still, and no longer among what this log is about."""
+        file = self._files.get(entry.id)
+        if file is None:
+            return False
+        if drive_id is not None:
+            return file.drive_id != drive_id
+        return entry.was_in_my_drive and not self._is_in_own_log(viewer.lower(), file, None)
 
     def _drive_change(self, entry: Entry, viewer: str) -> Resource:
         is_member = entry.id in self.drives and self.is_named(viewer, entry.id)
@@ -223,7 +240,9 @@ class Feed(Rendering):
 
     def _is_in_corpus(self, viewer: str, file_id: str) -> bool:
         """The item is still among what the viewer's lists and changes are about."""
-        file = self._files[file_id]
+        file = self._files.get(file_id)
+        if file is None:
+            return False
         return self.is_named(viewer, file_id) or (viewer.lower() in file.viewed and self.sees(viewer, file_id))
 
     def _is_in_my_drive(self, viewer: str, file_id: str) -> bool:
@@ -256,6 +275,14 @@ class Feed(Rendering):
         if not digits.isascii() or not digits.isdigit() or not log.first <= int(digits) <= log.end:
             raise invalid("pageToken")
         return int(digits), token.endswith("e")
+
+
+def _file_change(entry: Entry, resource: Resource | None, *, has_left: bool, keep_removed: bool) -> Resource:
+    """The change for one file. What has left the list is removed from it, wherever it may be seen now."""
+    change = _change("file", entry, removed=resource is None or has_left) | {"fileId": entry.id}
+    if resource is not None and (not has_left or keep_removed):
+        change["file"] = resource
+    return change
 
 
 def _change(kind: str, entry: Entry, *, removed: bool) -> Resource:

@@ -60,6 +60,11 @@ class State:
         return file_id in self._files
 
     @locked
+    def all_files(self) -> list[File]:
+        """Everything but the roots, orphans too, in the order in which it was made."""
+        return [file for file in self._files.values() if not file.is_root]
+
+    @locked
     def user(self, email: str) -> User:
         """The account. `KeyError` when there is none."""
         return self.users[email.lower()]
