@@ -1,0 +1,35 @@
+-- 0003: origins that say what changed.
+-- What: what a connector remembers of its origin; what an origin says besides a document's content: how it is shown, and who may
+--       read it; whether a pass listed all there is.
+-- Why:  a feed of changes names what changed and not where it lies, and what it does not name is not gone. A document that
+--       is renamed is not read again, and grants that its origin changed are applied without a new rule.
+-- Locks: new objects; columns with constant defaults, which rewrite no table; an index of the sources that failed, for which the
+--       table ingestion is read once: a second for each million.
+
+CREATE TABLE {schema}.link (                         -- a connector's memory: a node under a parent; a root's parent is ''
+  connector_id bigint NOT NULL REFERENCES {schema}.connector ON DELETE CASCADE,
+  node         text COLLATE "C" NOT NULL,
+  parent       text COLLATE "C" NOT NULL,
+  record       jsonb NOT NULL DEFAULT '{}',          -- the connector's own
+  due          text,                                 -- what is still to be done with the node, in the connector's words
+  PRIMARY KEY (connector_id, node, parent)
+) WITH (fillfactor = 70);
+CREATE INDEX link_parent ON {schema}.link (connector_id, parent, node);
+CREATE INDEX link_due ON {schema}.link (connector_id, node, parent) WHERE due IS NOT NULL;
+
+ALTER TABLE {schema}.page
+  ADD memory   jsonb,                                -- what the connector wrote into its memory; done when the checkpoint moves
+  ADD is_whole boolean NOT NULL DEFAULT true;        -- the pass lists all there is: what it did not see is gone
+
+ALTER TABLE {schema}.page_item
+  ADD label  text,                                   -- fingerprint of what is shown of it, as listed
+  ADD access text;                                   -- fingerprint of its grants, as listed; NULL: the connector's rule decides
+
+ALTER TABLE {schema}.ingestion
+  ADD label   text,                                  -- connector's label of what was last read; goes with source_version
+  ADD read_as text;                                  -- what name and media type said of how it is read; NULL: it had no bytes
+CREATE INDEX ingestion_failed ON {schema}.ingestion (source_pk)
+  WHERE state IN ('no_text', 'encrypted', 'too_large', 'unsupported', 'failed', 'quarantined');
+
+ALTER TABLE {schema}.membership
+  ADD access text;                                   -- fingerprint of the grants that were applied last; NULL: of none
