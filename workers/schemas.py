@@ -39,6 +39,7 @@ PUBLIC: Final = {
         updates={"sync_now": (contracts.SyncNowInput, contracts.SyncNow)},
         queries={"status": contracts.SyncStatus},
     ),
+    "SyncTick": PublicWorkflow(contracts.SyncTickInput, contracts.SyncTickResult),
     "IngestSources": PublicWorkflow(contracts.IngestSourcesInput, contracts.IngestSourcesResult),
     "SetSourceAccess": PublicWorkflow(contracts.SetSourceAccessInput, contracts.SetSourceAccessResult),
     "DeleteSources": PublicWorkflow(contracts.DeleteSourcesInput, contracts.DeleteSourcesResult),

@@ -39,11 +39,13 @@ from workflows.retire_build import RetireBuild
 from workflows.set_generation import SetGeneration
 from workflows.set_source_access import SetSourceAccess
 from workflows.sync_corpus import SyncCorpus
+from workflows.sync_tick import SyncTick
 
 Activities = Sequence[Callable[..., Any]]
 
 WORKFLOWS: Final[Sequence[type]] = (
     SyncCorpus,
+    SyncTick,
     IngestSources,
     SetSourceAccess,
     DeleteSources,

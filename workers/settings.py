@@ -14,6 +14,7 @@ from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource
 
 from headwater.errors import HeadwaterError, ValidationError
 from headwater.ids import check_schema, check_scope_part
+from workers.lengths import length
 
 PREFIX: Final = "HEADWATER_"
 _KIND: Final = re.compile(r"[A-Za-z0-9._-]{1,64}\Z")
@@ -42,17 +43,12 @@ def _listed(value: object) -> object:
 
 
 def _interval(value: str) -> str:
-    if value != "off" and not timedelta(minutes=1) <= _length(value) <= timedelta(days=365):
+    every = length(value)
+    if value != "off" and not (every and timedelta(minutes=1) <= every <= timedelta(days=365)):
         raise ValueError(
             "must be a number with s, m, h or d, of a minute at least and a year at most: 15m, 1h, 1d; or off"
         )
     return value
-
-
-def _length(interval: str) -> timedelta:
-    found = re.fullmatch(r"([0-9]{1,6})([smhd])", interval)
-    units = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
-    return timedelta(**{units[found[2]]: int(found[1])}) if found else timedelta()
 
 
 def _service_principals(value: tuple[str, ...]) -> tuple[str, ...]:
@@ -203,7 +199,7 @@ class Settings(BaseSettings):
     @property
     def collects_every(self) -> timedelta | None:
         """How often garbage is collected by itself; None: never."""
-        return None if self.collect_every == "off" else _length(self.collect_every)
+        return length(self.collect_every)
 
     def is_given(self, field: str) -> bool:
         """Whether the environment set ``field``, rather than its default."""

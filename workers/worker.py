@@ -17,6 +17,7 @@ from workers.schedules import ensure_collecting
 from workers.served import WORKFLOWS, Activities, db_activities, embed_activities, io_activities
 from workers.tenant_guard import tenant_guards
 from workflows import queues
+from workflows.sync_tick import SyncTick
 
 # Time for what is under way to reach its next commit; the next worker goes on from there.
 GRACEFUL: Final = timedelta(seconds=30)
@@ -69,6 +70,8 @@ def _workers(
             sticky_queue_schedule_to_start_timeout=STICKY,
         )
         workers.append(control)
+        if options.serves_schedules:
+            workers.append(Worker(client, task_queue=queues.TICKS, workflows=[SyncTick]))
     if "io" in options.roles:
         workers.append(serve(queues.IO, 8, io_activities(store, embedders, options, tools)))
     if "embed" in options.roles:

@@ -8,3 +8,4 @@ CONTROL: Final = TASK_QUEUE  # workflows
 IO: Final = "headwater-io"  # listing, fetching, parsing
 EMBED: Final = "headwater-embed"  # the embedder; slots = cores
 DB: Final = "headwater-db"  # short transactions
+TICKS: Final = "headwater-ticks"  # what schedules start: only workers that stay poll it

@@ -123,6 +123,14 @@ class HeadwaterClient:
         answer = await self.runs.synced("SyncCorpus", wanted, workflow_id=sync_workflow_id(scope, connector))
         return SyncResult.model_validate(answer)
 
+    async def nudge(self, scope: Scope, connector: str) -> None:
+        """Say that a connector's origin may have changed, as its webhook tells you. Returns at once.
+
+        A sync begins, or the one under way makes one more pass. Nothing of a notification is passed on: a pass looks for itself.
+        """
+        wanted = self._checked(SyncCorpusInput, scope, {"connector": connector})
+        await self.runs.signalled("SyncCorpus", wanted, workflow_id=sync_workflow_id(scope, connector), signal="nudge")
+
     async def ingest_sources(
         self, scope: Scope, sources: Sequence[IngestSource], *, request_id: str
     ) -> IngestSourcesResult:

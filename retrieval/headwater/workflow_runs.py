@@ -130,6 +130,13 @@ class WorkflowRuns:
                     return answer["result"]
                 ask = {**ask, "ticket": answer["ticket"]}  # it went on in a new run meanwhile
 
+    async def signalled(self, workflow: str, wanted: Mapping[str, Any], *, workflow_id: str, signal: str) -> None:
+        """Sends ``signal`` to the run of this id that goes on, or to one that begins now."""
+        with told(workflow_id):
+            await self.client.start_workflow(
+                workflow, wanted, id=workflow_id, task_queue=TASK_QUEUE, start_signal=signal
+            )
+
     async def query(self, name: str, *, workflow_id: str) -> Any | None:
         """What the run answers that goes on, or did last; ``None`` where there is none."""
         with told(workflow_id):

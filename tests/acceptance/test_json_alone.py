@@ -51,6 +51,7 @@ def answers(up: CommandLine, host: Host, sees: Reader, tmp_path_factory: pytest.
         "DeleteSources": lambda: sees("staff"),
         "PropagateDeletion": lambda: sees("staff"),
         "SyncCorpus": sees,
+        "SyncTick": sees,
         "ReindexCorpus": lambda: sees(embedder="hash:32"),
         "SetGeneration": lambda: sees(embedder="hash:32"),
         "CollectGarbage": lambda: sees(embedder="hash:32"),

@@ -93,6 +93,7 @@ async def moves(headwater: HeadwaterClient) -> None:
 
 async def keeps(headwater: HeadwaterClient) -> None:
     assert_type(await headwater.on_behalf_of("admin").sync_corpus(SCOPE, "shelf", full=True), SyncResult)
+    await headwater.nudge(SCOPE, "shelf")
     assert_type(await headwater.reindex_corpus(SCOPE, embedder="hash:64"), ReindexCorpusResult)
     assert_type(await headwater.reindex_progress(SCOPE), ReindexProgress | None)
     assert_type(await headwater.abort_reindex(SCOPE), bool)

@@ -19,6 +19,7 @@ REQUEST = {"scope": SCOPE, "request_id": "r1"}
 # An input of each workflow, and what is wrong with it when the second part is put in.
 INPUTS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "SyncCorpus": ({"scope": SCOPE, "connector": "shelf"}, {"connector": "a b"}),
+    "SyncTick": ({"scope": SCOPE, "connector": "shelf"}, {"connector": ""}),
     "IngestSources": (
         {**REQUEST, "sources": [{"source_id": "a", "text": "x", "metadata": {"k": [1, None]}}]},
         {"sources": [{"text": "x"}]},

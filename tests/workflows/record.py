@@ -1,4 +1,4 @@
-"""Records what `SyncCorpus` does into `tests/histories/`, for `test_replay.py`: ``python -m tests.workflows.record``.
+"""Records what `SyncCorpus` and `SyncTick` do into `tests/histories/`, for `test_replay.py`: ``python -m tests.workflows.record``.
 
 Run it when the workflow was changed on purpose and the recorded histories still replay (the change is patched or
 versioned): the new ones are then kept beside the old, never instead of them.
@@ -20,11 +20,15 @@ from temporalio.common import WorkflowIDConflictPolicy
 from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.exceptions import ApplicationError
 from temporalio.testing import WorkflowEnvironment
+from temporalio.worker import Worker
 
 from headwater.contracts import SyncNow, SyncResult
+from headwater.models import Scope
+from headwater.workflow_ids import sync_workflow_id
 from tests.workflows.scripted_activities import Script
 from workflows import queues
 from workflows.sync_corpus import PAGES_A_RUN
+from workflows.sync_tick import SyncTick
 
 FOLDER = Path(__file__).parent.parent / "histories"
 INPUT = {"scope": {"tenant_id": "t1", "resource_id": "docs", "corpus_id": "handbook"}, "connector": "shelf"}
@@ -67,6 +71,21 @@ def impersonal(event: Any) -> Any:
     return [impersonal(each) for each in event] if isinstance(event, list) else event
 
 
+async def _record_tick(client: Client, name: str, script: Script, *, nudges: bool) -> None:
+    """A tick that begins a sync, or one that finds it under way."""
+    reached, go_on = script.hold("embed_batch 1.0")
+    async with script.served(client), Worker(client, task_queue=queues.TICKS, workflows=[SyncTick]):
+        for number in range(1 + nudges):
+            await client.execute_workflow("SyncTick", INPUT, id=f"{name}-{number}", task_queue=queues.TICKS)
+            await reached.wait()
+        go_on.set()
+        await client.get_workflow_handle(sync_workflow_id(Scope.model_validate(INPUT["scope"]), "shelf")).result()
+    history = await client.get_workflow_handle(f"{name}-{int(nudges)}").fetch_history()
+    day = datetime.datetime.now(datetime.UTC).strftime("%Y%m%d")
+    told = json.dumps(impersonal(json.loads(history.to_json())), indent=1)
+    (FOLDER / f"sync_tick-{name}-0-{day}.json").write_text(told + "\n", encoding="utf-8")
+
+
 async def main() -> None:
     FOLDER.mkdir(exist_ok=True)
     fault = ApplicationError("The folder is gone.", type="SourceUnavailable")
@@ -78,6 +97,8 @@ async def main() -> None:
         await _record(server.client, "long", Script(pages=PAGES_A_RUN + 2, batches=1))
         await _record(server.client, "fails", Script(pages=2, failures={"list_page 2": [fault]}))
         await _record(server.client, "cancelled", Script(pages=2), cancel=True)
+        await _record_tick(server.client, "starts", Script(pages=1), nudges=False)
+        await _record_tick(server.client, "nudges", Script(pages=1), nudges=True)
 
 
 if __name__ == "__main__":

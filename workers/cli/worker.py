@@ -55,7 +55,9 @@ async def work(invocation: Invocation, services: Services, roles: frozenset[str]
             client = await connect_temporal(services, core_logs="WARN")
             # Whoever stays keeps the schedule too; a lone sync collects a little when it ends.
             options = replace(
-                worker_options(invocation.settings, roles), collect_every=invocation.settings.collects_every
+                worker_options(invocation.settings, roles),
+                collect_every=invocation.settings.collects_every,
+                serves_schedules=True,
             )
             async with running_workers(client, store, options):
                 output.note(f"Ready: {', '.join(role for role in ROLES if role in roles)}. Ctrl-C stops.")

@@ -37,6 +37,7 @@ from headwater.contracts.repoint import (
 )
 from headwater.contracts.shared import Conflict, RequestInput, WorkflowInput
 from headwater.contracts.sync import SyncCorpusInput, SyncFailure, SyncNow, SyncNowInput, SyncResult, SyncStatus
+from headwater.contracts.tick import SyncTickInput, SyncTickResult
 
 __all__ = [
     "AccessOutcome",
@@ -76,5 +77,7 @@ __all__ = [
     "SyncNowInput",
     "SyncResult",
     "SyncStatus",
+    "SyncTickInput",
+    "SyncTickResult",
     "WorkflowInput",
 ]
