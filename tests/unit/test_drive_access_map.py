@@ -80,7 +80,7 @@ def test_the_table_decides_what_permissions_grant(tmp_path: Path) -> None:
         {"id": "4", "type": "domain", "domain": "b.test", "role": "reader", "allowFileDiscovery": True},
     ]
     granted = read_grants({}, permissions, rules=rules)
-    assert granted == DriveGrants(("bob@a.test", "u-17"), ("engineering", "leads"))
+    assert granted == DriveGrants(GrantSet(("bob@a.test", "u-17"), ("engineering", "leads")))
 
 
 def test_a_table_survives_its_way_through_json(tmp_path: Path) -> None:

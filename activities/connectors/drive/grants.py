@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Final, Literal, Self, cast
+from typing import Any, Final, Literal, cast
 
-from headwater.connectors import GrantSet
+from headwater.connectors import ExpiringGrant, GrantSet
 from headwater.contracts.access import PRINCIPALS_MAX
 from headwater.ids import UNSTORABLE
 from headwater.models import GROUPS_MAX
@@ -20,6 +20,7 @@ _KINDS: Final = ("user", "group", "domain", "anyone")
 _READING_ROLES: Final = frozenset({"owner", "organizer", "fileOrganizer", "writer", "commenter", "reader"})
 # Who gets into a limited-access folder without being named on it.
 _UNLIMITED_ROLES: Final = frozenset({"owner", "organizer"})
+_NOBODY: Final = GrantSet()
 
 
 class Denial(StrEnum):
@@ -46,27 +47,11 @@ class Grantee:
 
 
 @dataclass(frozen=True, slots=True)
-class Expiring:
-    """One grant that ends by itself. Either a principal or a group."""
-
-    expires_at: datetime
-    principal_id: str | None = None
-    group_id: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class DriveGrants:
     """Who may read an item. With a ``denial`` nobody may, and the item is to be flagged with it."""
 
-    principal_ids: tuple[str, ...] = ()
-    group_ids: tuple[str, ...] = ()
-    everyone: bool = False
-    expiring: tuple[Expiring, ...] = ()
+    grants: GrantSet = _NOBODY
     denial: Denial | None = None
-
-    @classmethod
-    def denied(cls, why: Denial) -> Self:
-        return cls(denial=why)
 
     @property
     def is_complete(self) -> bool:
@@ -75,8 +60,9 @@ class DriveGrants:
 
     def let_anybody_in(self, now: datetime) -> bool:
         """Whether anybody may read the item at ``now`` or later: if not, its content is not worth a request."""
-        is_lasting = bool(self.principal_ids or self.group_ids or self.everyone)
-        return is_lasting or any(each.expires_at > now for each in self.expiring)
+        grants = self.grants
+        is_lasting = bool(grants.principal_ids or grants.group_ids or grants.everyone)
+        return is_lasting or any(each.expires_at > now for each in grants.expiring)
 
 
 # What a grantee gets instead of the default; ``None``: the default. An `AccessMap`, or a function of the host.
@@ -96,7 +82,7 @@ class GrantRules:
         if mapped is not None:
             return mapped
         if grantee.is_link_only:
-            return GrantSet()
+            return _NOBODY
         match grantee.kind:
             case "user":
                 return GrantSet(principal_ids=(grantee.name,))
@@ -119,9 +105,9 @@ def read_grants(
 ) -> DriveGrants:
     """The grants of ``file``. ``permissions`` are those that it came with or that were listed; ``None``: unreadable."""
     if permissions is None:
-        return DriveGrants.denied(Denial.UNREADABLE)
+        return DriveGrants(denial=Denial.UNREADABLE)
     if _are_missing(file, permissions):
-        return DriveGrants.denied(Denial.INCOMPLETE)
+        return DriveGrants(denial=Denial.INCOMPLETE)
     is_limited = file.get("inheritedPermissionsDisabled") is True
     found = _Found()
     for permission in permissions:
@@ -132,7 +118,7 @@ def read_grants(
         if is_lasting:
             found.add(rules.grants_for(grantee))
         elif expires_at is not None:
-            found.add_until(expires_at, rules.grants_for(grantee))
+            found.add(rules.grants_for(grantee), until=expires_at)
     return found.grants()
 
 
@@ -194,28 +180,35 @@ class _Found:
         self._groups: dict[str, datetime | None] = {}
         self._everyone = False
 
-    def add(self, grants: GrantSet) -> None:
-        self._principals.update(dict.fromkeys(grants.principal_ids))
-        self._groups.update(dict.fromkeys(grants.group_ids))
-        self._everyone = self._everyone or grants.everyone
-
-    def add_until(self, expires_at: datetime, grants: GrantSet) -> None:
-        """``everyone`` cannot end by itself, and is left out."""
-        for ends, names in ((self._principals, grants.principal_ids), (self._groups, grants.group_ids)):
-            for name in names:
-                known = ends.get(name, expires_at)
-                ends[name] = None if known is None else max(known, expires_at)
+    def add(self, grants: GrantSet, *, until: datetime | None = None) -> None:
+        """Add what one permission grants, until it ends. ``everyone`` cannot end by itself, and is left out then."""
+        self._everyone = self._everyone or (grants.everyone and until is None)
+        for name in grants.principal_ids:
+            _prolong(self._principals, name, until)
+        for name in grants.group_ids:
+            _prolong(self._groups, name, until)
+        for each in grants.expiring:
+            ends = self._principals if each.kind == "principal" else self._groups
+            _prolong(ends, each.name, each.expires_at if until is None else min(each.expires_at, until))
 
     def grants(self) -> DriveGrants:
         if len(self._principals) > PRINCIPALS_MAX or len(self._groups) > GROUPS_MAX:
-            return DriveGrants.denied(Denial.TOO_MANY)
+            return DriveGrants(denial=Denial.TOO_MANY)
         principals, groups = sorted(self._principals.items()), sorted(self._groups.items())
         return DriveGrants(
-            principal_ids=tuple(name for name, end in principals if end is None),
-            group_ids=tuple(name for name, end in groups if end is None),
-            everyone=self._everyone,
-            expiring=(
-                *(Expiring(end, principal_id=name) for name, end in principals if end is not None),
-                *(Expiring(end, group_id=name) for name, end in groups if end is not None),
-            ),
+            GrantSet(
+                principal_ids=tuple(name for name, end in principals if end is None),
+                group_ids=tuple(name for name, end in groups if end is None),
+                everyone=self._everyone,
+                expiring=(
+                    *(ExpiringGrant("principal", name, end) for name, end in principals if end is not None),
+                    *(ExpiringGrant("group", name, end) for name, end in groups if end is not None),
+                ),
+            )
         )
+
+
+def _prolong(ends: dict[str, datetime | None], name: str, until: datetime | None) -> None:
+    """``None`` is for ever."""
+    known = ends.get(name, until)
+    ends[name] = None if known is None or until is None else max(known, until)
