@@ -125,11 +125,11 @@ class Access(State):
 
     @locked
     def readers_of(self, file_id: str, *, discoverable_as_everyone: bool = False) -> set[str]:
-        """Those of the users who `may_read` it."""
+        """Those of the users who `may_read` it, by their addresses in lower case."""
         return {
-            user.email
-            for user in self.users.values()
-            if self.may_read(user.email, file_id, discoverable_as_everyone=discoverable_as_everyone)
+            email
+            for email in self.users
+            if self.may_read(email, file_id, discoverable_as_everyone=discoverable_as_everyone)
         }
 
     @locked

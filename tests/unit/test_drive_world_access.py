@@ -7,14 +7,14 @@ import pytest
 from tests.drive.errors import DriveError
 from tests.drive.world import World
 
-ANN, BOB, CEO = "ann@a.test", "Bob@a.test", "ceo@b.test"
+ANN, BOB, CEO = "ann@a.test", "bob@a.test", "ceo@b.test"
 BOTH = {ANN, BOB}
 
 
 @pytest.fixture
 def world() -> World:
     world = World()
-    for email in (ANN, BOB, CEO):
+    for email in (ANN, "Bob@A.test", CEO):
         world.add_user(email)
     return world
 
@@ -38,6 +38,8 @@ def test_addresses_compare_without_case_and_are_shown_as_given(world: World) -> 
     file = world.add_file("a.txt", owner=ANN)
     made = world.share(file.id, "BOB@A.test")
     assert world.may_read("bob@a.TEST", file.id)
+    assert world.readers_of(file.id) == BOTH
+    assert world.about(BOB)["user"]["emailAddress"] == "Bob@A.test"
     assert world.permission_resource(file.id, made.id, ANN)["emailAddress"] == "BOB@A.test"
 
 
@@ -175,7 +177,7 @@ def test_the_owner_of_a_folder_edits_what_others_put_into_it(world: World) -> No
     folder = world.add_folder("f", owner=ANN)
     world.share(folder.id, BOB, "writer")
     file = world.add_file("a.txt", parent=folder.id, by=BOB)
-    assert (file.owner, world.role_of(ANN, file.id)) == (BOB.lower(), "writer")
+    assert (file.owner, world.role_of(ANN, file.id)) == (BOB, "writer")
 
 
 def test_several_parents_add_up_and_a_cycle_ends(world: World) -> None:
