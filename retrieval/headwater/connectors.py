@@ -34,12 +34,21 @@ class ExpiringGrant:
 
 @dataclass(frozen=True, slots=True)
 class GrantSet:
-    """Who may read a source. All empty means nobody; ``everyone`` means every principal of the tenant."""
+    """Who may read a source. All empty means nobody; ``everyone`` means every principal of the tenant.
+
+    ``withheld`` says in a word or two why nobody may although the origin may let somebody: who could not be found out, or too
+    many. The document is then not read, what is held of it is shown to nobody, and its status gives the reason.
+    """
 
     principal_ids: tuple[str, ...] = ()
     group_ids: tuple[str, ...] = ()
     everyone: bool = False
     expiring: tuple[ExpiringGrant, ...] = ()
+    withheld: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.withheld is not None and (self.principal_ids or self.group_ids or self.everyone or self.expiring):
+            raise ValueError("What is withheld is granted to nobody.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from psycopg import Connection
 from psycopg.types.json import Jsonb
 
 from activities.store import Store
+from activities.store.pages.memory import remember
 from activities.store.sql import queries
 from headwater.errors import PermanentError
 
@@ -98,11 +99,12 @@ def stale_fence(connector_id: int) -> StaleFence:
 
 
 def advance(store: Store, page_id: int, *, fence: int) -> int:
-    """The checkpoint's version after the page moved it. A repeat for the same page changes nothing."""
+    """The checkpoint's version after the page moved it, with the connector's memory. A repeat changes nothing."""
     sql = queries(store.schema, "lease")
     with store.connection() as connection, connection.transaction():
         moved = connection.execute(sql["advance"], {"page_id": page_id, "fence": fence, "lease_s": LEASE_S}).fetchone()
         if moved is not None:
+            remember(connection, store.schema, page_id)
             return int(moved[0])
         now = connection.execute(sql["advanced"], {"page_id": page_id}).fetchone()
         if now is not None and now[2] == page_id:
