@@ -16,6 +16,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from tests.drive import routes_changes, routes_content, routes_drives, routes_files, routes_permissions
+from tests.drive.batch import BATCH_PATH, answer_batch
 from tests.drive.call import Call, Handler, Media, Reply
 from tests.drive.control import Control
 from tests.drive.discovery import SERVICE_PATH, UPLOAD_PATH, Method, methods, parameters_of, violations
@@ -54,7 +55,7 @@ class DriveApp:
 
     def application(self) -> Starlette:
         """The ASGI application."""
-        return Starlette(
+        served = Starlette(
             routes=[
                 *(self._route(method) for method in sorted(methods().values(), key=_literal_names_first)),
                 *(self._upload_route(method) for method in methods().values() if method.is_upload),
@@ -65,6 +66,13 @@ class DriveApp:
                 *self._control.routes(),
             ]
         )
+
+        async def batch(request: HttpRequest) -> Response:
+            self.log.add_batch(self.world.clock.now())
+            return await answer_batch(request, served)
+
+        served.router.routes.append(Route(BATCH_PATH, batch, methods=["POST"]))
+        return served
 
     def _route(self, method: Method) -> Route:
         async def endpoint(request: HttpRequest) -> Response:
@@ -166,7 +174,8 @@ def _wants_media(method: Method, request: HttpRequest) -> bool:
 
 def _file_id(request: HttpRequest) -> str | None:
     """The file, or shared drive, that a call is about."""
-    return request.path_params.get("fileId") or request.path_params.get("driveId")
+    given = {**request.query_params, **request.path_params}
+    return given.get("fileId") or given.get("driveId")
 
 
 def _json_body(method: Method, raw: bytes) -> Mapping[str, Any]:

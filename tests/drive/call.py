@@ -2,9 +2,12 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, TypeAlias
 
+from tests.drive.clock import parse_rfc3339
 from tests.drive.discovery import Method, Value
+from tests.drive.errors import invalid
 from tests.drive.world import World
 
 
@@ -91,3 +94,13 @@ Answer: TypeAlias = Mapping[str, Any] | Reply | None
 """A resource, still whole; or bytes; or nothing, which is 204."""
 
 Handler: TypeAlias = Callable[[Call], Answer]
+
+
+def moment(body: Mapping[str, Any], name: str) -> datetime | None:
+    """A time in the body of a call, if it is there."""
+    if name not in body:
+        return None
+    try:
+        return parse_rfc3339(body[name])
+    except ValueError:
+        raise invalid(name, f"{body[name]!r} is no time.") from None

@@ -54,6 +54,9 @@ class Fault:
     lost_at_bytes: int | None = None
     """The connection ends here, in the middle of what `Content-Length` promised."""
 
+    hangs_up: bool = False
+    """The call is carried out, and the connection ends before the answer. httplib2 sends such a call again, twice."""
+
     latency_s: float = 0.0
 
 

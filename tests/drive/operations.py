@@ -35,6 +35,7 @@ class _Download:
     viewer: str
     mime_type: str | None
     started: datetime
+    resource_keys: Mapping[str, str]
     polls: int = 0
     body: Body | None = None
     error: DriveError | None = None
@@ -58,7 +59,13 @@ class Operations:
     def _begin(self, call: Call) -> Mapping[str, Any]:
         """Begin a download: what may not be downloaded at all is refused here."""
         file = call.world.get(call.file_id, call.viewer, supports_all_drives=True, resource_keys=call.resource_keys)
-        download = _Download(file.id, call.viewer, _type_wanted(file, call.text("mimeType")), call.world.clock.now())
+        download = _Download(
+            file.id,
+            call.viewer,
+            _type_wanted(file, call.text("mimeType")),
+            call.world.clock.now(),
+            call.resource_keys,
+        )
         if call.text("revisionId") is not None and not file.has_bytes:
             raise invalid("revisionId", "This file has no revisions that can be downloaded.")
         with self._lock:
@@ -85,10 +92,11 @@ class Operations:
         return download
 
     def _bytes(self, download: _Download) -> Body:
+        file_id, viewer, keys = download.file_id, download.viewer, download.resource_keys
         if download.mime_type is None:
-            return self.world.content(download.file_id, download.viewer, supports_all_drives=True)
+            return self.world.content(file_id, viewer, supports_all_drives=True, resource_keys=keys)
         return self.world.export(
-            download.file_id, download.viewer, download.mime_type, limited=False, supports_all_drives=True
+            file_id, viewer, download.mime_type, limited=False, supports_all_drives=True, resource_keys=keys
         )
 
     def _resource(self, name: str, download: _Download) -> Mapping[str, Any]:

@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
+from traceback import format_exception
 from typing import Final
 
 from starlette.concurrency import run_in_threadpool
@@ -18,6 +19,9 @@ from tests.drive.faults import Fault, Faults
 from tests.drive.request_log import Request, RequestLog
 from tests.drive.tokens import Bearer, Tokens
 from tests.drive.world import World
+
+HANG_UP: Final = "tests.drive.hang_up"
+"""Where in the scope of a call the server leaves a function that ends its connection."""
 
 _CHUNK_BYTES: Final = 64 * 1024
 _NO_FAULT: Final = Fault()
@@ -70,7 +74,9 @@ class Passage:
         fault = self._faults.meet(name, file_id=file_id, email=email, now=now) or _NO_FAULT
         if fault.latency_s:
             await asyncio.sleep(fault.latency_s)
-        reply = _scripted(fault) if fault.status is not None else await run_in_threadpool(_worked, work)
+        reply = _scripted(fault) if fault.status is not None else await run_in_threadpool(self._worked, name, work)
+        if fault.hangs_up:
+            reply = Reply(status=0, reason="hungUp")
         if fault.cut_at_bytes is not None:
             reply = replace(reply, body=reply.body[: fault.cut_at_bytes])
         self._log.add(
@@ -84,27 +90,27 @@ class Passage:
                 range=request.headers.get("range"),
                 status=reply.status,
                 reason=reply.reason,
-                sent_bytes=len(reply.body)
-                if fault.lost_at_bytes is None
-                else min(fault.lost_at_bytes, len(reply.body)),
+                sent_bytes=len(reply.body[: fault.lost_at_bytes]),
                 is_fault=fault is not _NO_FAULT,
             )
         )
-        return _response(reply, lost_at_bytes=fault.lost_at_bytes)
+        return _HangUp() if fault.hangs_up else _response(reply, lost_at_bytes=fault.lost_at_bytes)
+
+    def _worked(self, name: str, work: Callable[[], Reply]) -> Reply:
+        """The answer, be it a refusal."""
+        try:
+            return work()
+        except DriveError as error:
+            return refusal(error)
+        except Exception as error:  # noqa: BLE001 - our own fault: no test may take it for Drive's
+            self._log.add_violations([f"{name} broke down:\n{''.join(format_exception(error))}"])
+            return refusal(DriveError(500, "emulatorBrokeDown", "The emulator broke down."))
 
 
 def refusal(error: DriveError, *, vocabulary: Vocabulary = "errors") -> Reply:
     """A refusal in Google's JSON."""
     body = json.dumps(error_json(error, vocabulary=vocabulary), ensure_ascii=False).encode("utf-8")
     return Reply(body, status=error.status, reason=error.reason)
-
-
-def _worked(work: Callable[[], Reply]) -> Reply:
-    """The answer, be it a refusal."""
-    try:
-        return work()
-    except DriveError as error:
-        return refusal(error)
 
 
 def _scripted(fault: Fault) -> Reply:
@@ -134,6 +140,14 @@ def _response(reply: Reply, *, lost_at_bytes: int | None) -> Response:
 async def _chunks(body: bytes) -> AsyncIterator[bytes]:
     for start in range(0, len(body), _CHUNK_BYTES):
         yield body[start : start + _CHUNK_BYTES]
+
+
+class _HangUp(Response):
+    """No answer at all."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        scope[HANG_UP]()
+        await asyncio.sleep(0)  # or the server would see an answer missing where the connection is
 
 
 class _Lost(Response):

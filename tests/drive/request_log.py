@@ -53,6 +53,10 @@ class RequestLog:
         with self._lock:
             self._requests.append(request)
 
+    def add_batch(self, at: datetime) -> None:
+        """Note that calls come in a batch. They follow, each for itself."""
+        self.add(Request(self.number(), at, "batch", None, None, {}, None, 200, None, 0, False))
+
     def add_violations(self, violations: Iterable[str]) -> None:
         """Note what of an answer Drive's schemas do not allow: a fault of the emulator's own."""
         with self._lock:

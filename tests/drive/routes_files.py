@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from tests.drive.call import Answer, Call, Handler
-from tests.drive.clock import parse_rfc3339
+from tests.drive.call import Answer, Call, Handler, moment
 from tests.drive.errors import DriveError, invalid
 from tests.drive.items import FOLDER, SHORTCUT, File
 from tests.drive.routes_content import media
@@ -73,8 +72,8 @@ def _create(call: Call) -> Answer:
         "parent": parents[0] if parents else None,
         "by": call.viewer,
         "file_id": body.get("id"),
-        "created": _moment(body, "createdTime"),
-        "modified": _moment(body, "modifiedTime"),
+        "created": moment(body, "createdTime"),
+        "modified": moment(body, "modifiedTime"),
         **{ours: body[theirs] for theirs, ours in _EDITABLE.items() if theirs in body and theirs != "name"},
     }
     return call.world.resource_of(_made(call, more), call.viewer, view=call.view)
@@ -113,7 +112,7 @@ def _update(call: Call) -> Answer:
         _write(call, file)
     fields: dict[str, Any] = {ours: body[theirs] for theirs, ours in _EDITABLE.items() if theirs in body}
     if "modifiedTime" in body and call.media is None:
-        fields["modified"] = _moment(body, "modifiedTime")
+        fields["modified"] = moment(body, "modifiedTime")
     if fields:
         world.edit(file.id, by=call.viewer, **fields)
     if "viewedByMeTime" in body:
@@ -131,7 +130,7 @@ def _write(call: Call, file: File) -> None:
         content["exports"] = {"text/plain": call.media.data, "text/markdown": call.media.data}
     elif call.media is not None:
         content["data"] = call.media.data
-    modified = _moment(call.body, "modifiedTime")
+    modified = moment(call.body, "modifiedTime")
     call.world.write(file.id, **content, mime_type=mime_type, modified=modified, by=call.viewer)
 
 
@@ -143,7 +142,7 @@ def _copy(call: Call) -> Answer:
     more: dict[str, Any] = {
         "parent": call.body["parents"][0] if call.body.get("parents") else None,
         "by": call.viewer,
-        "modified": _moment(call.body, "modifiedTime"),
+        "modified": moment(call.body, "modifiedTime"),
     }
     name = call.body.get("name", f"Copy of {original.name}")
     if original.target is not None:
@@ -171,10 +170,6 @@ def _only_writable(call: Call, writable: set[str]) -> None:
 
 def _ids(call: Call, name: str) -> list[str]:
     return [file_id for file_id in (call.text(name) or "").split(",") if file_id]
-
-
-def _moment(body: Mapping[str, Any], name: str) -> Any:
-    return parse_rfc3339(body[name]) if name in body else None
 
 
 HANDLERS: Final[Mapping[str, Handler]] = {

@@ -1,11 +1,12 @@
 """`permissions`: of files, folders and shared drives, which all have file ids."""
 
 from collections.abc import Mapping
-from typing import Any, Final
+from datetime import datetime
+from typing import Any, Final, cast
 
-from tests.drive.call import Answer, Call, Handler
-from tests.drive.clock import parse_rfc3339
+from tests.drive.call import Answer, Call, Handler, moment
 from tests.drive.errors import DriveError, forbidden, invalid
+from tests.drive.items import RANK, Role
 
 
 def _list(call: Call) -> Answer:
@@ -39,9 +40,10 @@ def _resource(call: Call, permission_id: str) -> Answer:
 def _create(call: Call) -> Answer:
     body = call.body
     _seen(call)
-    kind, role = body.get("type"), body.get("role")
-    if kind not in ("user", "group", "domain", "anyone") or role is None:
-        raise invalid("permission.type" if role else "permission.role", "The permission type and role are required.")
+    kind = body.get("type")
+    if kind not in ("user", "group", "domain", "anyone"):
+        raise invalid("permission.type", "The permission type field is required.")
+    role = _role(body.get("role"))
     grantee = {"user": body.get("emailAddress"), "group": body.get("emailAddress"), "domain": body.get("domain")}
     with_ = grantee.get(kind, "anyone")
     if with_ is None:
@@ -62,6 +64,12 @@ def _create(call: Call) -> Answer:
     return _resource(call, made.id)
 
 
+def _role(named: Any) -> Role:
+    if named not in RANK:
+        raise invalid("permission.role", f"There is no role {named!r}.")
+    return cast("Role", named)
+
+
 def _owned_by(call: Call, email: str) -> Answer:
     """Ownership, which goes to somebody only where the call says that it is meant."""
     if not call.flag("transferOwnership"):
@@ -74,7 +82,8 @@ def _owned_by(call: Call, email: str) -> Answer:
 def _update(call: Call) -> Answer:
     _seen(call)
     permission_id, body = call.given("permissionId"), call.body
-    if body.get("role") == "owner":
+    role = _role(body["role"]) if "role" in body else None
+    if role == "owner":
         resource = call.world.permission_resource(
             call.file_id, permission_id, call.viewer, supports_all_drives=call.supports_all_drives
         )
@@ -82,7 +91,7 @@ def _update(call: Call) -> Answer:
     call.world.update_permission(
         call.file_id,
         permission_id,
-        role=body.get("role"),
+        role=role,
         expires=_expiry(body),
         remove_expiration=call.flag("removeExpiration"),
         pending_owner=body.get("pendingOwner"),
@@ -103,8 +112,8 @@ def _seen(call: Call) -> None:
     call.world.get(call.file_id, call.viewer, supports_all_drives=call.supports_all_drives)
 
 
-def _expiry(body: Mapping[str, Any]) -> Any:
-    return parse_rfc3339(body["expirationTime"]) if "expirationTime" in body else None
+def _expiry(body: Mapping[str, Any]) -> datetime | None:
+    return moment(body, "expirationTime")
 
 
 def _as_oneself(call: Call) -> None:

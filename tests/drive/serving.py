@@ -6,16 +6,20 @@ import socket
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any
 
 import uvicorn
 from starlette.applications import Starlette
+from starlette.types import Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from tests.drive.app import DriveApp
 from tests.drive.faults import Faults
 from tests.drive.operations import Operations
+from tests.drive.passage import HANG_UP
 from tests.drive.request_log import RequestLog
 from tests.drive.tokens import Tokens
 from tests.drive.world import World
@@ -91,8 +95,11 @@ def _listener(port: int) -> socket.socket:
 
 @contextmanager
 def _serving(application: Starlette, listener: socket.socket) -> Iterator[None]:
+    async def with_hang_up(scope: Scope, receive: Receive, send: Send) -> None:
+        await application({**scope, HANG_UP: partial(server.hang_up, scope.get("client"))}, receive, send)
+
     server = _Server(
-        uvicorn.Config(application, http="h11", ws="none", lifespan="off", log_config=None, access_log=False)
+        uvicorn.Config(with_hang_up, http="h11", ws="none", lifespan="off", log_config=None, access_log=False)
     )
     thread = Thread(target=server.run, kwargs={"sockets": [listener]}, name="drive-emulator", daemon=True)
     thread.start()
@@ -135,6 +142,12 @@ class _Server(uvicorn.Server):
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+    def hang_up(self, client: tuple[str, int] | None) -> None:
+        """End the connection of a client without another byte."""
+        for connection in list(self.server_state.connections):
+            if isinstance(connection, H11Protocol) and connection.client == client:
+                connection.transport.abort()
 
     def stop(self) -> None:
         if self._loop is not None:

@@ -80,6 +80,18 @@ def test_a_lost_connection_is_an_incomplete_read(office: Office, method: str) ->
     assert office.robot.files().get_media(fileId=office.file).execute() == PLAN
 
 
+def test_a_call_without_an_answer_is_sent_again_and_then_given_up(office: Office) -> None:
+    office.drive.faults.add(
+        Fault("drive.files.list", hangs_up=True), Fault("drive.files.get", hangs_up=True, times=None)
+    )
+
+    assert "files" in office.robot.files().list().execute()
+    with pytest.raises((http.client.RemoteDisconnected, ConnectionResetError)):
+        office.robot.files().get(fileId=office.file).execute()
+
+    assert [entry.status for entry in office.drive.log.of("drive.files.list")] == [0, 200]
+
+
 def test_a_page_of_a_proxy_is_no_json(office: Office) -> None:
     office.drive.faults.add(Fault(status=502, body="<html>Bad Gateway</html>"))
 

@@ -264,3 +264,22 @@ def test_a_copy_is_a_file_of_its_own(office: Office) -> None:
 def test_what_is_deleted_is_gone(office: Office) -> None:
     assert office.ada.files().delete(fileId=office.file).execute() == ""
     assert refused(office.ada.files().get(fileId=office.file))[0] == 404
+
+
+def test_the_calls_of_a_batch_are_answered_each_for_itself(office: Office) -> None:
+    answers: dict[str, Any] = {}
+    batch = office.robot.new_batch_http_request(
+        callback=lambda name, answer, error: answers.update({name: answer or error.resp.status})
+    )
+    batch.add(office.robot.files().get(fileId=office.file, fields="name"), request_id="seen")
+    batch.add(office.robot.files().get(fileId="nothing"), request_id="unseen")
+    batch.add(office.robot.files().create(body={"name": "été.md"}, fields="name"), request_id="made")
+    batch.execute()
+
+    assert answers == {"seen": {"name": "plan.md"}, "unseen": 404, "made": {"name": "été.md"}}
+    assert [entry.method for entry in office.drive.log.of("*")] == [
+        "batch",
+        "drive.files.get",
+        "drive.files.get",
+        "drive.files.create",
+    ]

@@ -134,6 +134,19 @@ def test_what_the_schema_does_not_have_is_found_out() -> None:
         office.ada.files().get(fileId=office.file, fields="size").execute()
 
 
+def test_an_emulator_that_breaks_down_ends_the_test() -> None:
+    with (
+        pytest.raises(AssertionError, match=r"drive\.about\.get broke down(?s:.)*ZeroDivisionError"),
+        open_office() as office,
+    ):
+
+        def broken(viewer: str) -> dict[str, Any]:
+            raise ZeroDivisionError
+
+        office.world.about = broken  # type: ignore[method-assign]  # a fault of ours, made on purpose
+        assert refused(office.ada.about().get(fields="*"))[:2] == (500, "emulatorBrokeDown")
+
+
 def test_an_unknown_path_is_nobodys(office: Office) -> None:
     answer, _ = office.ada._http.request(f"{office.drive.url}/drive/v2/files")
 
