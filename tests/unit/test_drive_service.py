@@ -1,6 +1,7 @@
 """What becomes of an answer that is broken, endless, late or not Drive's; and to whom a token is sent."""
 
 import json
+import logging
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -284,6 +285,25 @@ def test_a_refusal_of_a_document_is_told_from_its_bytes_and_from_its_size(
     assert type(failure(service, max_bytes=10)) is DocumentGone
     assert type(failure(service, max_bytes=10)) is DocumentDenied
     assert type(failure(service, max_bytes=10)) is TransientError, "no document is too large because a refusal is"
+
+
+def test_no_log_holds_a_secret_a_refusal_or_a_text_however_much_is_logged(
+    drive: RawDrive, service: DriveService, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    drive.script("/token", token_reply("ya29.old"), token_reply("ya29.new"))
+    text = b"the text of a document"
+    refusal = says(
+        {"error": {"code": 403, "message": text.decode(), "errors": [{"reason": "cannotDownloadFile"}]}}, 403
+    )
+    drive.script(FILE, refuses(401, "authError"), Reply(text), refusal, Reply(text, 403), Reply(text, sends=3))
+    assert media(service) == text
+    for _ in range(3):
+        failure(service, max_bytes=100)
+    drive.script(FILES, Reply(text))
+    failure(service)
+    assert len(drive.log) == 2 + 5 + 1
+    assert not [secret for secret in SECRETS if secret in caplog.text]
 
 
 def test_a_link_of_drive_is_followed_with_the_token_and_another_is_not(drive: RawDrive, service: DriveService) -> None:
