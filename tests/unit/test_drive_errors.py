@@ -215,7 +215,8 @@ def test_a_page_that_drive_did_not_write_deletes_and_withholds_nothing(status: i
 
 
 def test_a_link_answers_in_pages_and_they_are_taken_at_their_word() -> None:
-    assert type(refused(404, b"<html>", LINK)) is DocumentGone
+    assert type(refused(404, b"<html>", LINK)) is DocumentRefused, "the link is gone, and perhaps not the file"
+    assert type(refused(410, classic("notFound"), LINK)) is DocumentRefused
     assert type(refused(403, b"<html>", LINK)) is DocumentDenied
     assert type(refused(302, b"", LINK)) is DriveFault
 

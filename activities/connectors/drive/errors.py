@@ -200,7 +200,8 @@ def _of_status(told: Told, call: Call) -> HeadwaterError:
 
 
 def _of_file(told: Told, call: Call) -> HeadwaterError:
-    if told.status in (404, 410):
+    # A link may be gone without its file.
+    if told.status in (404, 410) and call.of is Of.FILE:
         return DocumentGone(f"Drive could not {call.action} ({told}): it is deleted, or hidden from {call.account}.")
     if told.status in (401, 403):
         return _denied(told, call)
