@@ -18,7 +18,7 @@ from google.oauth2 import service_account
 
 from activities.connectors.drive.credentials import CredentialSource, SignIn, is_private
 from headwater.connectors import SourceUnavailable
-from headwater.errors import HeadwaterError, TransientError, ValidationError
+from headwater.errors import HeadwaterError, ValidationError
 
 PERSON: dict[str, Any] = {
     "type": "authorized_user",
@@ -101,6 +101,7 @@ def test_a_token_server_of_the_file_is_used(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "says"),
     [
+        (b"", "no JSON object"),
         (b"{", "no JSON object"),
         (b"[]", "no JSON object"),
         (b"\xff\xfe", "no JSON object"),
@@ -128,11 +129,6 @@ def test_a_file_that_is_no_key_is_refused_with_what_is_wrong(tmp_path: Path, con
     assert says in str(error)
 
 
-def test_an_emptied_file_is_being_replaced(tmp_path: Path) -> None:
-    assert isinstance(refused(tmp_path, b""), TransientError)
-    assert isinstance(refused(tmp_path, b"\n"), TransientError)
-
-
 def test_a_person_cannot_act_for_somebody_else(tmp_path: Path) -> None:
     assert "domain-wide delegation" in str(refused(tmp_path, PERSON, subject="bob@a.test"))
 
@@ -142,6 +138,9 @@ def test_a_file_that_is_not_there_or_is_a_folder_is_named(tmp_path: Path) -> Non
         CredentialSource(str(tmp_path / "none.json")).sign_in()
     with pytest.raises(SourceUnavailable, match="cannot be read: Is a directory"):
         CredentialSource(str(tmp_path)).sign_in()
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(SourceUnavailable, match="no JSON object"):
+        CredentialSource(str(tmp_path / "pipe")).sign_in()
 
 
 def test_a_source_is_a_path_and_an_address_and_goes_through_a_row(tmp_path: Path) -> None:
@@ -156,9 +155,10 @@ def test_a_subject_is_an_address(subject: str) -> None:
         CredentialSource(subject=subject)
 
 
-def test_a_relative_path_is_refused() -> None:
+@pytest.mark.parametrize("file", ["", "credentials.json", "~/credentials.json", "/a\0b", "/a\nb"])
+def test_a_path_that_another_place_would_read_otherwise_is_refused(file: str) -> None:
     with pytest.raises(ValidationError, match="absolute path"):
-        CredentialSource("credentials.json")
+        CredentialSource(file)
 
 
 def test_nothing_of_the_credentials_is_in_what_a_log_would_show(tmp_path: Path) -> None:

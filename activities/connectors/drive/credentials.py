@@ -21,7 +21,7 @@ from cryptography.exceptions import UnsupportedAlgorithm
 from google.auth.credentials import Credentials
 
 from headwater.connectors import SourceUnavailable
-from headwater.errors import TransientError, ValidationError
+from headwater.errors import ValidationError
 
 SCOPES: Final = ("https://www.googleapis.com/auth/drive.readonly",)
 TOKEN_URI: Final = "https://oauth2.googleapis.com/token"
@@ -50,7 +50,7 @@ class CredentialSource:
     subject: str | None = None
 
     def __post_init__(self) -> None:
-        if self.file is not None and not os.path.isabs(self.file):
+        if self.file is not None and not (os.path.isabs(self.file) and self.file.isprintable()):
             raise ValidationError(
                 f"The credentials file {self.file!r} needs an absolute path: workers stand elsewhere."
             )
@@ -91,7 +91,7 @@ class CredentialSource:
 
 def _read(file: str) -> Mapping[str, Any]:
     try:
-        with open(file, "rb") as opened:
+        with open(file, "rb", opener=_without_waiting) as opened:
             data = opened.read(FILE_MAX + 1)
     except FileNotFoundError:
         raise SourceUnavailable(
@@ -101,9 +101,6 @@ def _read(file: str) -> Mapping[str, Any]:
         raise SourceUnavailable(f"The credentials file {file} cannot be read: {error.strerror}.") from None
     if len(data) > FILE_MAX:
         raise SourceUnavailable(f"The credentials file {file} has more than {FILE_MAX:,} bytes: it is no key.")
-    if not data.strip():
-        # Whoever replaces a file in place empties it first.
-        raise TransientError(f"The credentials file {file} is empty: it is read again.")
     try:
         info = json.loads(data)
     except (ValueError, RecursionError):
@@ -111,6 +108,11 @@ def _read(file: str) -> Mapping[str, Any]:
     if not isinstance(info, dict):
         raise SourceUnavailable(f"The credentials file {file} is no JSON object: download it anew.") from None
     return info
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    """A pipe without a writer is empty; opened as usual, it would hold the activity for ever."""
+    return os.open(path, flags | os.O_NONBLOCK)
 
 
 def _of_service(info: Mapping[str, Any], file: str, subject: str | None) -> SignIn:
