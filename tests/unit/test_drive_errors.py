@@ -289,6 +289,7 @@ def test_the_clients_own_error_means_what_its_answer_says() -> None:
         socket.gaierror(SECRET),
         ssl.SSLEOFError(SECRET),
         OSError(113, SECRET),
+        PermissionError(13, SECRET),  # a firewall of this machine
         http.client.IncompleteRead(SECRET.encode()),
         http.client.RemoteDisconnected(SECRET),
         http.client.BadStatusLine(SECRET),

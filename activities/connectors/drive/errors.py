@@ -124,8 +124,8 @@ def translate(error: Exception, call: Call, *, now: datetime | None = None) -> H
             f"The certificate that answered when asked to {call.action} is not trusted: check the root URL, the clock, "
             "and SSL_CERT_FILE behind a proxy that inspects."
         )
-    if isinstance(error, FileNotFoundError | PermissionError):
-        return SourceUnavailable(f"A file of certificates cannot be read ({_name(error)}): check HTTPLIB2_CA_CERTS.")
+    if isinstance(error, FileNotFoundError):
+        return SourceUnavailable("The file of trusted certificates does not exist: check HTTPLIB2_CA_CERTS.")
     if isinstance(error, _AMPLIFIED):
         return DriveFault(f"The answer to the call to {call.action} unpacks to more than is read: it is asked again.")
     if isinstance(error, _TRANSPORT):
