@@ -1,10 +1,11 @@
 """The connectors of a corpus: where its documents come from, and under which access rule."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from datetime import datetime
 from typing import Any
 
-from psycopg.rows import class_row
+from psycopg.rows import class_row, dict_row
 from psycopg.types.json import Jsonb
 
 from activities.store.database import Store
@@ -26,6 +27,17 @@ class ConnectorRow:
     rule_version: int
 
 
+@dataclass(frozen=True, slots=True)
+class PlacedConnector:
+    """A connector and its corpus, with what an operator wants to know of it."""
+
+    scope: Scope
+    row: ConnectorRow
+    sources: int
+    last_sync_at: datetime | None
+    error: str | None  # why its last sync stopped; None: it did not
+
+
 def ensure_connector(
     store: Store, scope_id: int, name: str, kind: str, config: Mapping[str, Any], *, new_rule: bool
 ) -> ConnectorRow:
@@ -43,7 +55,10 @@ def ensure_connector(
                 {"scope_id": scope_id, "name": name, "kind": kind, "config": Jsonb(dict(config)), "new_rule": new_rule},
             ).fetchone()
         if row is None:
-            raise ValidationError(f"Connector {name!r} exists in this corpus and is no {kind}: choose another name.")
+            raise ValidationError(
+                f"Connector {name!r} of this corpus is no {kind}, or was none when it left documents behind: choose another "
+                "name."
+            )
         connection.execute(named["ensure_checkpoint"], {"connector_id": row.connector_id})
         return row
 
@@ -63,11 +78,29 @@ def connector_by_id(store: Store, connector_id: int) -> ConnectorRow:
             queries(store.schema, "connectors")["connector_by_id"], {"connector_id": connector_id}
         ).fetchone()
     if row is None:
-        raise ValidationError(f"Connector {connector_id} was removed: sync the folder again.")
+        raise ValidationError(f"Connector {connector_id} was removed meanwhile: nothing of it is synced.")
     return row
+
+
+def placed_connectors(store: Store, *, scope: Scope | None = None, name: str | None = None) -> list[PlacedConnector]:
+    """The connectors of all corpora, or of one; of that name, if one is given."""
+    key = scope.model_dump() if scope else {"tenant_id": None, "resource_id": None, "corpus_id": None}
+    with store.connection() as connection, connection.cursor(row_factory=dict_row) as cursor:
+        cursor.execute(queries(store.schema, "connectors")["placed_connectors"], {**key, "name": name})
+        return [_placed(row) for row in cursor]
 
 
 def connectors_of(store: Store, scope: Scope) -> list[ConnectorRow]:
     """All connectors of `scope`, by name."""
     with store.connection() as connection, connection.cursor(row_factory=class_row(ConnectorRow)) as cursor:
         return cursor.execute(queries(store.schema, "connectors")["connectors_of"], scope.model_dump()).fetchall()
+
+
+def _placed(row: Mapping[str, Any]) -> PlacedConnector:
+    return PlacedConnector(
+        scope=Scope(tenant_id=row["tenant_id"], resource_id=row["resource_id"], corpus_id=row["corpus_id"]),
+        row=ConnectorRow(**{each.name: row[each.name] for each in fields(ConnectorRow)}),
+        sources=row["sources"],
+        last_sync_at=row["last_sync_at"],
+        error=row["last_error"],
+    )

@@ -25,7 +25,7 @@ from headwater.models import Scope
 from tests.integration.builds_by_hand import flip, start_build
 from tests.integration.seen import of_schema, overlaps, seen, source_row, table
 from tests.integration.staging_factory import Corpus, Document, deleted, make_corpus, publish, stage
-from workers.cli.sync import collect_little as collect_after_sync
+from workers.cli.one_sync import collect_little as collect_after_sync
 from workers.settings import load_settings
 
 NOW = Keep(generations=0, seconds=0)

@@ -22,6 +22,7 @@ COMMANDS = dict(_commands(headwater))
 def test_these_are_the_commands() -> None:
     assert sorted(name for name, command in COMMANDS.items() if not isinstance(command, click.Group)) == [
         "config",
+        "connector list",
         "doctor",
         "gc",
         "generation list",
@@ -31,6 +32,11 @@ def test_these_are_the_commands() -> None:
         "migrate",
         "reindex",
         "rename",
+        "schedule list",
+        "schedule pause",
+        "schedule remove",
+        "schedule resume",
+        "schedule set",
         "search",
         "source delete",
         "source grant",
@@ -38,6 +44,7 @@ def test_these_are_the_commands() -> None:
         "source revoke",
         "source show",
         "status",
+        "sync connector",
         "sync folder",
         "up",
         "worker",
@@ -63,7 +70,9 @@ def test_a_general_option_says_what_it_does(parameter: click.Parameter) -> None:
     assert parameter.help
 
 
-@pytest.mark.parametrize("name", sorted(set(COMMANDS) - {"up", "worker", "sync", "source", "generation"}))
+@pytest.mark.parametrize(
+    "name", sorted(set(COMMANDS) - {"up", "worker", "sync", "source", "generation", "connector", "schedule"})
+)
 def test_a_command_that_ends_takes_json(name: str) -> None:
     assert "--json" in [option for parameter in COMMANDS[name].params for option in parameter.opts]
 

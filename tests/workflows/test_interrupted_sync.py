@@ -148,7 +148,7 @@ async def test_a_temporal_that_refuses_is_believed(temporal_client: Client, faul
 
 async def test_a_run_that_ended_before_it_heard_is_not_said_to_go_on(temporal_client: Client) -> None:
     _, sentence = await interrupted(temporal_client, Faults(cancel=[RPCStatusCode.NOT_FOUND]))
-    assert sentence == "Interrupted; no sync of this folder is running."
+    assert sentence == "Interrupted; no sync of this connector is running."
 
 
 async def test_a_run_of_others_goes_on(temporal_client: Client) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from workers.cli.config import config_command
+from workers.cli.connector import connector_group
 from workers.cli.console import ColourChoice, Output
 from workers.cli.context import Invocation
 from workers.cli.doctor import doctor_command
@@ -19,6 +20,7 @@ from workers.cli.generation import generation_group
 from workers.cli.migrate import migrate_command
 from workers.cli.reindex import reindex_command
 from workers.cli.rename import rename_command
+from workers.cli.schedule import schedule_group
 from workers.cli.search import search_command
 from workers.cli.source import source_group
 from workers.cli.source_delete import delete_command
@@ -26,6 +28,7 @@ from workers.cli.source_grant import grant_command, revoke_command
 from workers.cli.source_propagate import propagate_command
 from workers.cli.status import status_command
 from workers.cli.sync import sync_group
+from workers.cli.sync_connector import sync_connector_command
 from workers.cli.up import up_command
 from workers.cli.worker import worker_command
 
@@ -79,7 +82,9 @@ def headwater(ctx: click.Context, *, colour: ColourChoice, debug: bool) -> None:
 
 for command in (
     up_command,
+    connector_group,
     sync_group,
+    schedule_group,
     search_command,
     status_command,
     source_group,
@@ -95,6 +100,7 @@ for command in (
     headwater.add_command(command)
 for command in (delete_command, grant_command, revoke_command, propagate_command):
     source_group.add_command(command)
+sync_group.add_command(sync_connector_command)
 
 
 def run(arguments: Sequence[str] | None = None) -> int:

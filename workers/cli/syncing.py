@@ -31,7 +31,7 @@ WORKFLOW: Final = "SyncCorpus"
 UPDATE: Final = "sync_now"
 WORDS: Final = Words(
     what="sync",
-    absent="no sync of this folder is running",
+    absent="no sync of this connector is running",
     stopping="Stopping between two batches; what is published stays.",
     stopped="the next sync goes on where this one stopped",
 )

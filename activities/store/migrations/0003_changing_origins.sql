@@ -1,6 +1,6 @@
 -- 0003: origins that say what changed.
 -- What: what a connector remembers of its origin; what an origin says besides a document's content: how it is shown, and who may
---       read it; whether a pass listed all there is.
+--       read it; whether a pass listed all there is; connectors that were removed.
 -- Why:  a feed of changes names what changed and not where it lies, and what it does not name is not gone. A document that
 --       is renamed is not read again, and grants that its origin changed are applied without a new rule.
 -- Locks: new objects; columns with constant defaults, which rewrite no table; an index of the sources that failed, for which the
@@ -30,6 +30,9 @@ ALTER TABLE {schema}.ingestion
   ADD read_as text;                                  -- what name and media type said of how it is read; NULL: it had no bytes
 CREATE INDEX ingestion_failed ON {schema}.ingestion (source_pk)
   WHERE state IN ('no_text', 'encrypted', 'too_large', 'unsupported', 'failed', 'quarantined');
+
+ALTER TABLE {schema}.connector
+  ADD removed_at timestamptz;                        -- it is no more, and its row stays for the sources that it left behind
 
 ALTER TABLE {schema}.membership
   ADD access text;                                   -- fingerprint of the grants that were applied last; NULL: of none

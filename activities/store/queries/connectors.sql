@@ -1,10 +1,11 @@
 -- ensure_connector --
--- A name keeps its kind: another kind under it changes nothing and returns no row. A rule that is given as it is stored
+-- A name keeps its kind: another kind under it changes nothing and returns no row. One that was removed goes on where it left
+-- sources behind. A rule that is given as it is stored
 -- already renews nothing: it would make an item of every document that did not change.
 INSERT INTO {schema}.connector AS c (scope_id, name, kind, config, rule_version)
 VALUES (%(scope_id)s, %(name)s, %(kind)s, %(config)s, %(new_rule)s::boolean::int)
 ON CONFLICT (scope_id, name) DO UPDATE
-SET config = excluded.config,
+SET config = excluded.config, removed_at = NULL,
     rule_version = c.rule_version
                  + CASE WHEN c.config -> 'access' IS DISTINCT FROM excluded.config -> 'access' THEN excluded.rule_version ELSE 0 END
 WHERE c.kind = excluded.kind
@@ -16,13 +17,27 @@ INSERT INTO {schema}.checkpoint (connector_id) VALUES (%(connector_id)s) ON CONF
 -- find_connector --
 SELECT c.connector_id, c.scope_id, c.name, c.kind, c.config, c.rule_version
 FROM {schema}.connector c JOIN {schema}.scope s ON s.scope_id = c.scope_id
-WHERE s.tenant_id = %(tenant_id)s AND s.resource_id = %(resource_id)s AND s.corpus_id = %(corpus_id)s AND c.name = %(name)s;
+WHERE s.tenant_id = %(tenant_id)s AND s.resource_id = %(resource_id)s AND s.corpus_id = %(corpus_id)s AND c.name = %(name)s
+  AND c.removed_at IS NULL;
 
 -- connectors_of --
 SELECT c.connector_id, c.scope_id, c.name, c.kind, c.config, c.rule_version
 FROM {schema}.connector c JOIN {schema}.scope s ON s.scope_id = c.scope_id
 WHERE s.tenant_id = %(tenant_id)s AND s.resource_id = %(resource_id)s AND s.corpus_id = %(corpus_id)s
+  AND c.removed_at IS NULL
 ORDER BY c.name;
 
+-- placed_connectors --
+-- Of all corpora or of one, of any name or of one.
+SELECT s.tenant_id, s.resource_id, s.corpus_id, c.connector_id, c.scope_id, c.name, c.kind, c.config, c.rule_version,
+       c.last_sync_at, c.last_error,
+       (SELECT count(*) FROM {schema}.membership m WHERE m.connector_id = c.connector_id) AS sources
+FROM {schema}.connector c JOIN {schema}.scope s USING (scope_id)
+WHERE c.removed_at IS NULL AND (%(name)s::text IS NULL OR c.name = %(name)s)
+  AND (%(tenant_id)s::text IS NULL
+       OR (s.tenant_id = %(tenant_id)s AND s.resource_id = %(resource_id)s AND s.corpus_id = %(corpus_id)s))
+ORDER BY s.tenant_id, s.resource_id, s.corpus_id, c.name;
+
 -- connector_by_id --
-SELECT connector_id, scope_id, name, kind, config, rule_version FROM {schema}.connector WHERE connector_id = %(connector_id)s;
+SELECT connector_id, scope_id, name, kind, config, rule_version FROM {schema}.connector
+WHERE connector_id = %(connector_id)s AND removed_at IS NULL;

@@ -18,7 +18,7 @@ CROSS JOIN LATERAL (
 LEFT JOIN LATERAL (
   SELECT jsonb_agg(jsonb_build_object('name', k.name, 'kind', k.kind, 'last_sync_at', k.last_sync_at, 'error', k.last_error)
                    ORDER BY k.name) AS connectors
-  FROM {schema}.connector k WHERE k.scope_id = sc.scope_id) held ON true
+  FROM {schema}.connector k WHERE k.scope_id = sc.scope_id AND k.removed_at IS NULL) held ON true
 WHERE %(tenant_id)s::text IS NULL
    OR (sc.tenant_id = %(tenant_id)s AND sc.resource_id = %(resource_id)s AND sc.corpus_id = %(corpus_id)s)
 ORDER BY sc.tenant_id, sc.resource_id, sc.corpus_id;

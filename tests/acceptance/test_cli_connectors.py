@@ -1,0 +1,133 @@
+"""Connectors by their names: listed, synced, synced by themselves."""
+
+import asyncio
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from temporalio.client import Client
+
+from headwater import Scope
+from headwater.workflow_ids import sync_schedule_id
+from tests.acceptance.command_line import CommandLine, files
+from tests.acceptance.home_processes import wait_until
+
+CORPUS: Final = "me/docs/connected"
+OTHER: Final = "me/docs/connected-too"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return files(tmp_path_factory.mktemp("rack"), {"a.md": "# One\n", "b.md": "# Two\n"})
+
+
+@pytest.fixture(scope="module")
+def headwater(up: CommandLine, folder: Path) -> CommandLine:
+    """The folder is connector `rack` of one corpus and `both` of two."""
+    for corpus, name in ((CORPUS, "rack"), (CORPUS, "both"), (OTHER, "both")):
+        up.json_here("sync", "folder", folder, "--corpus", corpus, "--name", name, "--grant", "everyone")
+    return up
+
+
+def listed(headwater: CommandLine, corpus: str = CORPUS) -> dict[str, Any]:
+    return {each["name"]: each for each in headwater.json_here("connector", "list", "--corpus", corpus)["connectors"]}
+
+
+def test_connectors_are_listed(headwater: CommandLine, folder: Path) -> None:
+    rack = listed(headwater)["rack"]
+    assert (rack["corpus"], rack["kind"], rack["sources"], rack["error"]) == (CORPUS, "folder", 2, None)
+    assert rack["config"]["root"] == str(folder.resolve())
+    everywhere = headwater.json_here("connector", "list")["connectors"]
+    assert {(each["corpus"], each["name"]) for each in everywhere} >= {
+        (CORPUS, "rack"),
+        (CORPUS, "both"),
+        (OTHER, "both"),
+    }
+
+    shown = headwater.run_here("connector", "list", "--corpus", CORPUS)
+    assert shown.status == 0 and str(folder.resolve()) in shown.out
+    empty = headwater.run_here("connector", "list", "--corpus", "me/docs/nowhere")
+    assert empty.out.startswith("No connector yet")
+
+
+def test_a_connector_is_synced_by_its_name(headwater: CommandLine, folder: Path) -> None:
+    (folder / "c.md").write_text("# Three\n")
+    result = headwater.json("sync", "connector", "rack")
+    assert (result["corpus"], result["connector"]) == (CORPUS, "rack")
+    assert (result["upserted"], result["skipped"], result["deleted"]) == (1, 2, 0)
+
+    (folder / "broken.pdf").write_bytes(b"%PDF-1.7 and nothing that follows\n")
+    strict = headwater.run_here("sync", "connector", "rack", "--full", "--strict")
+    (folder / "broken.pdf").unlink()
+    assert strict.status == 1
+    assert "1 failed" in strict.out
+
+
+def test_a_name_that_several_corpora_have_needs_the_corpus(headwater: CommandLine) -> None:
+    refused = headwater.run_here("sync", "connector", "both")
+    assert (refused.status, refused.out) == (2, "")
+    assert f"({CORPUS}, {OTHER}): say which with --corpus" in refused.err
+    assert headwater.json_here("sync", "connector", "both", "--corpus", OTHER)["corpus"] == OTHER
+
+
+@pytest.mark.parametrize(
+    "command",
+    [("sync", "connector"), ("schedule", "pause"), ("schedule", "set", "--every", "1h")],
+    ids=lambda words: " ".join(words[:2]),
+)
+def test_a_connector_that_is_not_there_is_no_wrong_usage_and_makes_none(
+    headwater: CommandLine, command: tuple[str, ...]
+) -> None:
+    for corpus, words in (
+        ((), "There is no connector unheard-of"),
+        (("--corpus", CORPUS), f"Corpus {CORPUS} has no connector unheard-of"),
+    ):
+        ended = headwater.run_here(*command, "unheard-of", *corpus)
+        assert (ended.status, ended.out) == (1, "")
+        assert f"{words}: `headwater connector list` lists those that there are." in ended.err
+    assert "unheard-of" not in listed(headwater)
+
+
+def test_a_connector_is_synced_by_itself(headwater: CommandLine, services: dict[str, str], folder: Path) -> None:
+    made = headwater.json_here("schedule", "set", "rack", "--every", "15m")
+    assert (made["corpus"], made["connector"], made["every"], made["paused"]) == (CORPUS, "rack", "15m", False)
+    assert made["next_at"]
+
+    (folder / "later.md").write_text("# Later\n")
+    before = listed(headwater)["rack"]["last_sync_at"]
+    asyncio.run(_trigger(services["temporal_address"], "rack"))
+    wait_until(lambda: listed(headwater)["rack"]["sources"] == 4, "what the schedule starts has synced")
+    assert listed(headwater)["rack"]["last_sync_at"] >= before
+
+
+def test_a_schedule_is_paused_resumed_and_removed(headwater: CommandLine) -> None:
+    set_ = headwater.run_here("schedule", "set", "both", "--every", "2h", "--corpus", OTHER)
+    assert set_.out.startswith(f"Connector both of {OTHER} is synced every 2h; next at 20")
+    assert headwater.run_here("schedule", "pause", "both", "--corpus", OTHER).status == 0
+    (paused,) = headwater.json_here("schedule", "list", "--corpus", OTHER)["schedules"]
+    assert (paused["every"], paused["paused"], paused["next_at"]) == ("2h", True, None)
+    changed = headwater.run_here("schedule", "set", "both", "--every", "90s", "--corpus", OTHER)
+    assert "every 90s; but it is paused: `headwater schedule resume` lets it go on" in changed.out
+
+    headwater.json_here("schedule", "resume", "both", "--corpus", OTHER)
+    shown = headwater.run_here("schedule", "list", "--corpus", OTHER)
+    assert "90s" in shown.out and "paused" not in shown.out
+
+    removed = headwater.run_here("schedule", "remove", "both", "--corpus", OTHER)
+    assert removed.out == f"The schedule of connector both of {OTHER} is removed.\n"
+    assert headwater.json_here("schedule", "list", "--corpus", OTHER) == {"schedules": []}
+    again = headwater.run_here("schedule", "remove", "both", "--corpus", OTHER)
+    assert (again.status, again.out) == (1, "")
+    assert "has no schedule: `headwater schedule set both --every 15m` makes one" in again.err
+
+
+@pytest.mark.parametrize("every", ["15", "0m", "9s", "400d", "1h30m", "often"])
+def test_what_is_no_time_is_wrong_usage(headwater: CommandLine, every: str) -> None:
+    ended = headwater.run_here("schedule", "set", "rack", "--every", every)
+    assert (ended.status, ended.out) == (2, "")
+    assert f"--every {every} must be a number with s, m, h or d" in ended.err
+
+
+async def _trigger(address: str, connector: str) -> None:
+    client = await Client.connect(address)
+    await client.get_schedule_handle(sync_schedule_id(Scope.parse(CORPUS), connector)).trigger()
