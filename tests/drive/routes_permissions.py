@@ -75,8 +75,12 @@ def _owned_by(call: Call, email: str) -> Answer:
     if not call.flag("transferOwnership"):
         message = "The transferOwnership parameter must be enabled when the permission role is 'owner'."
         raise DriveError(403, "forbidden", message, location="transferOwnership")
-    call.world.transfer(call.file_id, email, move_to_root=call.flag("moveToNewOwnersRoot"), by=call.viewer)
-    return _resource(call, call.world.user(email).permission_id)
+    try:
+        owner = call.world.user(email)
+    except KeyError:
+        raise invalid("permission.emailAddress", "Only an account can own a file.") from None
+    call.world.transfer(call.file_id, owner.email, move_to_root=call.flag("moveToNewOwnersRoot"), by=call.viewer)
+    return _resource(call, owner.permission_id)
 
 
 def _update(call: Call) -> Answer:
