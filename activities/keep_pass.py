@@ -59,6 +59,7 @@ class PassKeeper:
             pass_no=ended.in_pass.pass_no,
             paused=ended.paused,
             error=ended.error,
+            forget_cursor=ended.forget_cursor,
         )
         failures = [SyncFailure(source_id=i, state=state, reason=reason) for i, state, reason in end.failures]
         return EndedPass(generation=end.generation, failed=end.failed, failures=failures)

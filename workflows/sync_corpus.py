@@ -1,7 +1,8 @@
 """`SyncCorpus`: brings a corpus up to date with one connector, page by page.
 
 List a page, prepare it, embed it, publish it, move the checkpoint; the next page is prepared while one embeds. Whoever
-asks for a sync while one runs gets a pass that begins after they asked.
+asks for a sync while one runs gets a pass that begins after they asked. A pass whose cursor its origin has forgotten begins
+anew, once.
 """
 
 import asyncio
@@ -46,6 +47,8 @@ class Carried(BaseModel):
     next_seq: int = 1
     counts: SyncStatus = SyncStatus()
     begun: int = 0  # passes begun
+    anew: int = 0  # of those, begun in place of one whose cursor its origin had forgotten
+    is_anew: bool = False  # the pass is such a one: it does not begin anew once more
     wanted: int = 1  # passes asked for
     wants_full: bool = False  # the next pass reads everything
     last: SyncResult | None = None
@@ -117,12 +120,23 @@ class SyncCorpus:
             exhausted = await self._walk(request, raw, in_pass)
         except (ActivityError, ApplicationError, asyncio.CancelledError) as error:
             # Cancelled or failed, the lease is given back and the connector says why it stopped.
-            await act(
-                "end_pass", EndPass(in_pass=in_pass, error=cause_of(error, cancelled=CANCELLED).message), EndedPass
+            cause = cause_of(error, cancelled=CANCELLED)
+            begins_anew = (
+                cause.type == "InvalidCursor" and request.on_invalid_cursor == "resync" and not self._carried.is_anew
             )
-            raise
+            failed = EndPass(in_pass=in_pass, error=cause.message, forget_cursor=begins_anew)
+            await act("end_pass", failed, EndedPass)
+            if not begins_anew:
+                raise
+        else:
+            return await self._end(request, in_pass, exhausted=exhausted)
+        self._carried.in_pass, self._carried.is_anew = None, True
+        self._carried.wants_full |= in_pass.full
+        return await self._one_pass(request, raw)
+
+    async def _end(self, request: SyncCorpusInput, in_pass: Pass, *, exhausted: bool) -> SyncResult:
         ended = await act("end_pass", EndPass(in_pass=in_pass, paused=not exhausted), EndedPass)
-        self._carried.in_pass = None
+        self._carried.in_pass, self._carried.is_anew = None, False
         counts = self._carried.counts
         counts.phase, counts.failed = "done", ended.failed
         return SyncResult(
@@ -144,9 +158,12 @@ class SyncCorpus:
     async def _begin(self, request: SyncCorpusInput) -> Pass:
         # Counted before the first await: whoever asks from here on gets the pass after this one.
         self._carried.begun += 1
-        full = self._carried.wants_full or (request.full and self._carried.begun == 1)
+        self._carried.anew += self._carried.is_anew
+        full = self._carried.wants_full or (request.full and self._is_first)
         self._carried.wants_full = False
-        self._carried.counts = SyncStatus(phase="listing")
+        # What was published before a pass began anew is counted with it.
+        counts = self._carried.counts if self._carried.is_anew else SyncStatus()
+        self._carried.counts = counts.model_copy(update={"phase": "listing"})
         info = workflow.info()
         begun = await act(
             "begin_pass",
@@ -165,6 +182,11 @@ class SyncCorpus:
         self._carried.counts.pass_no = begun.in_pass.pass_no
         return begun.in_pass
 
+    @property
+    def _is_first(self) -> bool:
+        """Whether the pass is the one that the input asked for."""
+        return self._carried.begun - self._carried.anew == 1
+
     async def _walk(self, request: SyncCorpusInput, raw: Any, in_pass: Pass) -> bool:
         """Publishes the pages of the pass in order; whether the listing came to its end."""
         counts, pages_before = self._carried.counts, self._carried.counts.pages
@@ -172,7 +194,7 @@ class SyncCorpus:
         while True:
             pages = counts.pages + 1
             # Only the pass that the input asked for stops early; whoever asked later wants all of it.
-            is_end = listed.is_last or (self._carried.begun == 1 and pages == request.max_pages)
+            is_end = listed.is_last or (self._is_first and pages == request.max_pages)
             is_long = pages - pages_before >= PAGES_A_RUN or workflow.info().is_continue_as_new_suggested()
             following = (
                 None

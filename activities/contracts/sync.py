@@ -96,6 +96,7 @@ class EndPass(Payload):
     in_pass: Pass
     paused: bool = False
     error: str | None = None  # one sentence, kept with the connector
+    forget_cursor: bool = False  # the origin does not know it any more: the next pass begins at the beginning
 
 
 class EndedPass(Payload):

@@ -96,6 +96,8 @@ async def main() -> None:
         await _record(server.client, "nothing_new", Script(pages=1, items=0))
         await _record(server.client, "long", Script(pages=PAGES_A_RUN + 2, batches=1))
         await _record(server.client, "fails", Script(pages=2, failures={"list_page 2": [fault]}))
+        lost = ApplicationError("The origin does not know the cursor.", type="InvalidCursor")
+        await _record(server.client, "begins_anew", Script(pages=2, failures={"list_page 2": [lost]}))
         await _record(server.client, "cancelled", Script(pages=2), cancel=True)
         await _record_tick(server.client, "starts", Script(pages=1), nudges=False)
         await _record_tick(server.client, "nudges", Script(pages=1), nudges=True)

@@ -20,7 +20,7 @@ def test_there_is_a_history_of_every_workflow() -> None:
 
 def test_the_ways_of_a_sync_are_all_recorded() -> None:
     recorded = {path.name.split("-")[1] for path in HISTORIES if path.name.startswith("sync_corpus-")}
-    assert recorded >= {"three_pages", "nothing_new", "long", "fails", "cancelled"}
+    assert recorded >= {"three_pages", "nothing_new", "long", "fails", "cancelled", "begins_anew"}
 
 
 @pytest.mark.parametrize("path", HISTORIES, ids=lambda path: path.stem)

@@ -313,3 +313,55 @@ async def test_a_recorded_run_replays(temporal_client: Client) -> None:
         await handle.result()
         history = await handle.fetch_history()
     await Replayer(workflows=[SyncCorpus], data_converter=temporal_client.data_converter).replay_workflow(history)
+
+
+LOST = ApplicationError("Drive does not know the cursor.", type="InvalidCursor")
+
+
+async def test_a_cursor_that_its_origin_forgot_is_dropped_and_everything_listed_anew(temporal_client: Client) -> None:
+    script = Script(pages=2, failures={"list_page 2": [LOST]})
+    async with script.served(temporal_client):
+        result = await (await start(temporal_client, {**INPUT, "full": True})).result()
+    assert [(ended.error, ended.forget_cursor) for ended in script.ended] == [(LOST.message, True), (None, False)]
+    assert [(begun.begun, begun.full) for begun in script.begun] == [(1, True), (2, True)]
+    assert (result.pages, result.upserted) == (3, 270), "the page that was published before is counted too"
+    assert result.exhausted and script.calls.count("publish_page 2") == 1
+
+
+async def test_a_cursor_that_is_forgotten_twice_fails_the_sync(temporal_client: Client) -> None:
+    script = Script(pages=1, failures={"list_page 1": [LOST, LOST]})
+    async with script.served(temporal_client):
+        cause = await failure_of(await start(temporal_client))
+    assert (cause.type, script.count("begin_pass")) == ("InvalidCursor", 2)
+    assert [ended.forget_cursor for ended in script.ended] == [True, False]
+
+
+async def test_each_pass_that_is_asked_for_may_begin_anew_once(temporal_client: Client) -> None:
+    script = Script(pages=1, nudges=0, failures={"list_page 1": [LOST]})
+    embedding, go_on = script.hold("embed_batch 1.0")
+    async with script.served(temporal_client):
+        handle = await start(temporal_client, {**INPUT, "max_pages": 1})
+        await asyncio.wait_for(embedding.wait(), 10)
+        await handle.signal("nudge")
+        script.failures["list_page 1"].append(LOST)
+        go_on.set()
+        result = await handle.result()
+    assert script.count("begin_pass") == 4
+    assert result.pages == 1
+
+
+async def test_whoever_wants_to_be_asked_first_is_told_of_a_forgotten_cursor(temporal_client: Client) -> None:
+    script = Script(pages=1, failures={"list_page 1": [LOST]})
+    async with script.served(temporal_client):
+        cause = await failure_of(await start(temporal_client, {**INPUT, "on_invalid_cursor": "fail"}))
+    assert (cause.type, cause.message) == ("InvalidCursor", LOST.message)
+    assert [ended.forget_cursor for ended in script.ended] == [False]
+
+
+async def test_a_run_that_began_anew_replays(temporal_client: Client) -> None:
+    script = Script(pages=2, failures={"list_page 2": [LOST]})
+    async with script.served(temporal_client):
+        handle = await start(temporal_client)
+        await handle.result()
+        history = await handle.fetch_history()
+    await Replayer(workflows=[SyncCorpus], data_converter=temporal_client.data_converter).replay_workflow(history)

@@ -114,12 +114,24 @@ def advance(store: Store, page_id: int, *, fence: int) -> int:
         raise CheckpointConflict(f"The checkpoint did not stand before page {page_id}; start the sync again.")
 
 
-def end_pass(store: Store, connector_id: int, *, fence: int, pass_no: int, paused: bool, error: str | None) -> PassEnd:
+def end_pass(
+    store: Store,
+    connector_id: int,
+    *,
+    fence: int,
+    pass_no: int,
+    paused: bool,
+    error: str | None,
+    forget_cursor: bool = False,
+) -> PassEnd:
     """Releases the lease and sums up. Harmless when repeated, and when the lease is already somebody else's."""
     sql = queries(store.schema, "lease")
     key = {"connector_id": connector_id, "pass_no": pass_no}
     with store.connection() as connection, connection.transaction():
-        released = connection.execute(sql["release_lease"], {**key, "fence": fence, "is_paused": paused}).rowcount
+        held = {**key, "fence": fence}
+        if forget_cursor:
+            connection.execute(sql["forget_cursor"], held)
+        released = connection.execute(sql["release_lease"], {**held, "is_paused": paused}).rowcount
         if released:
             connection.execute(sql["note_sync"], {**key, "error": error})
             connection.execute(sql["forget_old_pages"], key)

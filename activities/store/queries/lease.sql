@@ -57,6 +57,11 @@ RETURNING c.version;
 -- advanced --
 SELECT c.version, c.fence, c.page_id FROM {schema}.page p JOIN {schema}.checkpoint c USING (connector_id) WHERE p.page_id = %(page_id)s;
 
+-- forget_cursor --
+-- Its origin does not know it any more. What the connector remembers stays: a listing from the beginning says what of it is to.
+UPDATE {schema}.checkpoint SET cursor = NULL, start_cursor = NULL
+ WHERE connector_id = %(connector_id)s AND fence = %(fence)s AND owner IS NOT NULL;
+
 -- release_lease --
 UPDATE {schema}.checkpoint SET owner = NULL, run = NULL, lease_until = NULL, is_paused = %(is_paused)s
  WHERE connector_id = %(connector_id)s AND fence = %(fence)s;

@@ -15,6 +15,8 @@ class SyncCorpusInput(WorkflowInput):
     full: bool = False
     max_pages: Annotated[int, Field(ge=1, le=64)] | None = None
     page_size: Annotated[int, Field(ge=1, le=200)] = 100
+    # Where the connector's origin does not know its cursor any more: list everything anew, once a pass, or fail and leave it.
+    on_invalid_cursor: Literal["resync", "fail"] = "resync"
 
 
 class SyncFailure(Output):
