@@ -133,6 +133,10 @@ def test_a_search_over_all_drives_can_be_incomplete_and_says_so(world: World) ->
         ("'root' in parents", ["F", "it's"]),
         ("'FOLDER' in parents and trashed = false", ["report.pdf", "a\\b"]),
         ("modifiedTime > '2026-03-02T09:00:02Z' and modifiedTime <= '2026-03-02T09:00:03'", ["a\\b"]),
+        ("modifiedTime >= '2026-03-02T09:00:03Z'", ["a\\b"]),
+        ("createdTime < '2026-03-02T09:00:01Z'", ["F"]),
+        ("createdTime = '2026-03-02T09:00:01Z'", ["report.pdf"]),
+        ("createdTime != '2026-03-02T09:00:01Z' and mimeType != 'application/octet-stream'", ["F"]),
         ("'ann@a.test' in owners and 'bob@a.test' in readers", ["it's"]),
         ("'bob@a.test' in writers", []),
         ("sharedWithMe", []),
@@ -165,6 +169,7 @@ def test_two_parents_in_one_query_may_find_nothing(world: World) -> None:
     world.modes.or_parents_finds_nothing = True
     assert listed(world, ANN, q=q) == []
     assert listed(world, ANN, q=f"'{one.id}' in parents") == ["a"]
+    assert listed(world, ANN) == ["1", "2", "a"]
 
 
 def test_what_is_shared_with_me_is_what_names_me(world: World) -> None:
