@@ -10,11 +10,11 @@ from typing import Final
 
 from temporalio import activity
 
-from activities.connectors import make_connector
+from activities.connectors import MakeConnector, make_connector
 from activities.containment import check_running, contained
 from activities.contracts import ListedPage, ListPage
 from activities.heartbeat import heartbeating
-from activities.plan import Plan, is_failed, plan
+from activities.plan import BROUGHT, Plan, is_failed, plan
 from activities.store import Store
 from activities.store.connectors import ConnectorRow, connector_by_id
 from activities.store.pages import listing
@@ -30,8 +30,11 @@ WALKS_KEPT: Final = 16
 class PageLister:
     """Compares what a connector lists with what the store holds. ``parsers`` are the current parser versions."""
 
-    def __init__(self, store: Store, *, parsers: frozenset[str]) -> None:
+    def __init__(
+        self, store: Store, *, parsers: frozenset[str], connectors: MakeConnector = make_connector
+    ) -> None:  # fmt: skip
         self._store = store
+        self._connectors = connectors
         self._parsers = parsers
         self._walks: dict[int, tuple[ConnectorRow, Connector]] = {}
 
@@ -98,7 +101,7 @@ class PageLister:
             return known[1]
         while len(self._walks) >= WALKS_KEPT:
             self._walks.pop(next(iter(self._walks)), None)
-        return make_connector(row.kind, row.config, name=row.name)
+        return self._connectors(row.kind, row.config, name=row.name)
 
     def _take(self, draft: Draft, connector: Connector, row: ConnectorRow, *, limit: int, full: bool) -> None:
         listed = connector.list_page(draft.cursor, limit=limit)
@@ -123,7 +126,7 @@ class PageLister:
                 draft.items[change.source_id] = Item(kind="delete", source_id=change.source_id)
             return
         what = plan(change, held, full=full, rule_version=rule_version, parsers=self._parsers)
-        if held is not None and what is not Plan.READ:
+        if held is not None and what not in BROUGHT:
             if held.is_withheld_at(change.version):
                 pass  # neither unchanged nor failed, and told of when it was withheld
             elif is_failed(held):
@@ -135,11 +138,12 @@ class PageLister:
             return
         regrant = rule_version > (held.rule_version if held else 0)
         draft.items[change.source_id] = Item(
-            kind="upsert" if what is Plan.READ else "grants",
+            kind="upsert" if what in BROUGHT else "grants",
             source_id=change.source_id,
             locator=change.locator,
             path=change.path,
             version=change.version,
+            label=change.label,
             grants=_grants(change) if regrant else None,
         )
 

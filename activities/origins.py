@@ -4,16 +4,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
-from activities.connectors import make_connector
+from activities.connectors import MakeConnector
 from activities.parsers import CURRENT
-from activities.read_document import Reading, equal_to, read_document
+from activities.plan import Plan, plan
+from activities.read_document import Reading, change_of, equal_to, read_document, readers
+from activities.relabel_document import relabel_document
 from activities.store import Store
 from activities.store.connectors import connector_by_id
 from activities.store.pages import ingest, lease, listing, staging
 from activities.store.pages.ingest import Described
 from activities.store.pages.listing import Known
+from activities.store.pages.relabel import ShownText, shown_text
 from activities.store.pages.staging import NotedItem, OpenItem, Page, StagedDocument, Started
-from headwater.connectors import Change, DocumentRefused, DocumentTooLarge, FetchedDocument
+from headwater.connectors import Change, Describer, DocumentRefused, DocumentTooLarge, FetchedDocument
 from headwater.sensitivity import SENSITIVITIES
 from headwater.states import HEALTHY
 
@@ -34,21 +37,24 @@ class Origin(Protocol):
         ...
 
 
-def origin_of(store: Store, page: Page, items: Sequence[OpenItem]) -> Origin:
-    """Where ``items`` of ``page`` are read from."""
+def origin_of(store: Store, page: Page, items: Sequence[OpenItem], *, connectors: MakeConnector) -> Origin:
+    """Where ``items`` of ``page`` are read from, with a connector that ``connectors`` makes or from what a host handed in."""
     source_ids = [item.source_id for item in items]
     if page.connector_id is None:
         return _Pushed(store, page, source_ids)
-    return _Listed(store, page, page.connector_id, source_ids)
+    return _Listed(store, page, page.connector_id, source_ids, connectors)
 
 
 class _Listed:
     """A connector's page: each document is fetched by a connector of its own, since they are used by one thread."""
 
-    def __init__(self, store: Store, page: Page, connector_id: int, source_ids: Sequence[str]) -> None:
+    def __init__(
+        self, store: Store, page: Page, connector_id: int, source_ids: Sequence[str], connectors: MakeConnector
+    ) -> None:
         self._store = store
         self._page = page
         self._connector_id = connector_id
+        self._connectors = connectors
         self._row = connector_by_id(store, connector_id)
         self._known = listing.known_sources(
             store, connector_id=connector_id, scope_id=page.scope_id, source_ids=source_ids
@@ -61,8 +67,32 @@ class _Listed:
         return staging.start_items(self._store, self._page, ords)
 
     def read(self, item: OpenItem, reading: Reading) -> StagedDocument | NotedItem:
-        connector = make_connector(self._row.kind, self._row.config, name=self._row.name)
-        return read_document(item, connector, self._known.get(item.source_id), reading)
+        connector = self._connectors(self._row.kind, self._row.config, name=self._row.name)
+        held = self._known.get(item.source_id)
+        if held is not None and held.label != item.label:
+            if isinstance(connector, Describer) and _has_another_label_only(item, held, reading):
+                relabelled = relabel_document(item, connector, held, reading, self._shown)
+                if relabelled is not None:
+                    return relabelled
+            held = replace(held, raw_sha256=None)  # the same bytes under another name are another document
+        return read_document(item, connector, held, reading)
+
+    def _shown(self, held: Known) -> ShownText | None:
+        if held.source_version is None or held.parser is None:
+            return None
+        return shown_text(
+            self._store,
+            scope_id=self._page.scope_id,
+            source_id=held.source_id,
+            version=held.source_version,
+            parser=held.parser,
+        )
+
+
+def _has_another_label_only(item: OpenItem, held: Known, reading: Reading) -> bool:
+    """Asked again, since it was listed: its text may have been read, deleted or rolled back meanwhile."""
+    parsers = readers(reading.max_bytes)
+    return plan(change_of(item), held, full=reading.full, rule_version=0, parsers=parsers) is Plan.LABEL
 
 
 class _Pushed:
@@ -83,7 +113,12 @@ class _Pushed:
     def read(self, item: OpenItem, reading: Reading) -> StagedDocument | NotedItem:
         described, held = self._described[item.source_id], self._known.get(item.source_id)
         if held is not None and _is_unchanged(described, held):
-            status = {**equal_to(held), "version": item.version, "raw_sha256": _hex(held), "parser": held.parser}
+            status = {
+                **equal_to(held.seen_seq),
+                "version": item.version,
+                "raw_sha256": _hex(held),
+                "parser": held.parser,
+            }
             return _in_order(NotedItem(ord=item.ord, status=status), described)
         if held is not None and _said(held.source_version) != _said(described.version):
             # The same bytes with another title are another document: they are read, and then compared as a whole.

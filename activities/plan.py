@@ -6,6 +6,7 @@ in the wrong space after the embedder changed. One that must not be served is le
 """
 
 from enum import StrEnum
+from typing import Final
 
 from activities.store.pages.listing import Known
 from headwater.connectors import Change
@@ -14,8 +15,12 @@ from headwater.states import FAILED, HEALTHY
 
 class Plan(StrEnum):
     READ = "read"  # fetch it, and publish it if it turns out changed
+    LABEL = "label"  # its bytes are the same: publish its stored text with what is shown of it now
     GRANTS = "grants"  # leave the text, apply the new access rule
     NOTHING = "nothing"
+
+
+BROUGHT: Final = (Plan.READ, Plan.LABEL)  # they are prepared; what comes of it is told when they are published
 
 
 def is_failed(held: Known) -> bool:
@@ -28,6 +33,8 @@ def plan(change: Change, held: Known | None, *, full: bool, rule_version: int, p
         return Plan.NOTHING
     if full or held is None or not _was_read(change, held, parsers):
         return Plan.READ
+    if change.label is not None and change.label != held.label:
+        return Plan.LABEL
     if rule_version > held.rule_version:
         return Plan.GRANTS
     return Plan.NOTHING

@@ -13,6 +13,7 @@ from typing import Final
 import structlog
 from temporalio import activity
 
+from activities.connectors import MakeConnector, make_connector
 from activities.containment import HandedOver, check_running, contained
 from activities.contracts import PageRef, PreparedPage
 from activities.embedder_source import EmbedderSource
@@ -39,11 +40,20 @@ RETRY_AFTER: Final = timedelta(seconds=1)
 class PagePreparer:
     """Reads and stages documents. ``parser`` works in processes that can be killed."""
 
-    def __init__(self, store: Store, embedders: EmbedderSource, parser: Parser, *, max_bytes: int) -> None:
+    def __init__(
+        self,
+        store: Store,
+        embedders: EmbedderSource,
+        parser: Parser,
+        *,
+        max_bytes: int,
+        connectors: MakeConnector = make_connector,
+    ) -> None:
         self._store = store
         self._embedders = embedders
         self._parser = parser
         self._max_bytes = max_bytes
+        self._connectors = connectors
         self._excused: set[int] = set()
 
     @activity.defn(name="prepare_page", no_thread_cancel_exception=True)
@@ -74,7 +84,7 @@ class PagePreparer:
             max_bytes=self._max_bytes,
             full=full,
         )
-        origin = origin_of(self._store, page, items)
+        origin = origin_of(self._store, page, items, connectors=self._connectors)
         with ThreadPoolExecutor(IN_FLIGHT, thread_name_prefix="read") as pool:
             until = time.monotonic() + ATTEMPT_S
             for group in _groups(items):

@@ -12,6 +12,7 @@ from pathlib import PurePosixPath
 from typing import Any, Final, Protocol
 
 from activities.parsers import CURRENT, ParsedDocument, ParseFailure, detect, parser_version
+from activities.parsers.sniff import reading_hint
 from activities.store.pages.listing import Known
 from activities.store.pages.staging import NotedItem, OpenItem, StagedDocument
 from headwater.chunking.profile import ChunkingProfile, TokenEnds
@@ -34,6 +35,11 @@ FETCHER: Final = "fetch/1"
 def size_limit(max_bytes: int) -> str:
     """What a document over the limit counts as read by: another limit is another reader."""
     return f"bytes/{max_bytes}"
+
+
+def readers(max_bytes: int) -> frozenset[str]:
+    """What a document may have been read by, so that there is nobody who would read it otherwise."""
+    return CURRENT | {FETCHER, size_limit(max_bytes)}
 
 
 class Parser(Protocol):
@@ -65,11 +71,8 @@ def read_document(
     item: OpenItem, connector: Fetcher, held: Known | None, reading: Reading
 ) -> StagedDocument | NotedItem:
     """What the page stages or notes for one document. Raises only what is not its fault: `TransientError`, `SourceUnavailable`."""
-    change = Change(
-        kind=ChangeKind.UPSERT, source_id=item.source_id, locator=item.locator, version=item.version, path=item.path
-    )
     try:
-        fetched = connector.fetch(change, max_bytes=reading.max_bytes)
+        fetched = connector.fetch(change_of(item), max_bytes=reading.max_bytes)
     except DocumentGone:
         return NotedItem(ord=item.ord, status={"state": "gone"}, kind="delete")
     except DocumentTooLarge as error:
@@ -88,12 +91,13 @@ def _read(
         "version": fetched.version,
         "raw_sha256": raw.hexdigest(),
         "parser": parser,
+        "read_as": reading_hint(fetched.name, fetched.media_type),
         "bytes": len(fetched.data),
     }
     is_visible = held is not None and held.content_hash is not None
     is_same = held is not None and held.raw_sha256 == raw.digest() and held.parser == parser
     if held is not None and is_same and is_visible and not reading.full:
-        return NotedItem(ord=item.ord, status={**read, **equal_to(held)})
+        return NotedItem(ord=item.ord, status={**read, **equal_to(held.seen_seq)})
     parsed = reading.parser.parse(fetched.name, fetched.data, fetched.media_type, MAX_CHARS)
     if isinstance(parsed, ParseFailure):
         return NotedItem(ord=item.ord, status={**read, "state": parsed.state, "reason": parsed.reason, "chunks": 0})
@@ -104,7 +108,9 @@ def _read(
     )
     if held is not None and held.content_hash == content_hash and not _is_cut_otherwise(held.parser, parser):
         state = parsed.state if parsed.text.strip() else "empty"
-        return NotedItem(ord=item.ord, status={**read, **equal_to(held), "state": state, "reason": parsed.reason})
+        return NotedItem(
+            ord=item.ord, status={**read, **equal_to(held.seen_seq), "state": state, "reason": parsed.reason}
+        )
     try:
         cuts = reading.profile.cut(
             parsed.text,
@@ -139,9 +145,21 @@ def _read(
     )
 
 
-def equal_to(held: Known) -> dict[str, Any]:
+def change_of(item: OpenItem) -> Change:
+    """The change that the connector listed."""
+    return Change(
+        kind=ChangeKind.UPSERT,
+        source_id=item.source_id,
+        locator=item.locator,
+        version=item.version,
+        path=item.path,
+        label=item.label,
+    )
+
+
+def equal_to(seen_seq: int | None) -> dict[str, Any]:
     """What is noted of a document that is as readers see it, and of which reading that was: another may be shown by then."""
-    return {"unchanged": True, "same_seq": held.seen_seq}
+    return {"unchanged": True, "same_seq": seen_seq}
 
 
 def _is_cut_otherwise(before: str | None, now: str) -> bool:

@@ -6,6 +6,7 @@ from typing import Any, Final, TypeVar
 from temporalio.exceptions import ApplicationError
 from temporalio.testing import ActivityEnvironment
 
+from activities.connectors import MakeConnector, make_connector
 from activities.contracts import (
     AdvancedCheckpoint,
     BatchRef,
@@ -25,10 +26,11 @@ from activities.embed_batch import BatchEmbedder
 from activities.embedder_source import EmbedderSource
 from activities.keep_pass import PassKeeper
 from activities.list_page import PageLister
-from activities.parsers import CURRENT, ParsedDocument, ParseFailure
+from activities.parsers import ParsedDocument, ParseFailure
 from activities.prepare_page import PagePreparer
 from activities.publish_page import PagePublisher
-from activities.read_document import FETCHER, size_limit
+from activities.read_document import Parser, readers
+from activities.restage_page import PageRestager
 from activities.store import Store
 from headwater.embedders import Embedder, resolve_embedder
 from tests.pipeline.harness import SCOPE
@@ -60,12 +62,16 @@ class ByHand:
         store: Store,
         *,
         resolve: Callable[[str], Embedder] = resolve_embedder,
-        parser: InlineParser | None = None,
+        parser: Parser | None = None,
+        connectors: MakeConnector = make_connector,
     ) -> None:
-        embedders, parsers = EmbedderSource(resolve), CURRENT | {FETCHER, size_limit(MAX_BYTES)}
+        embedders, parsers = EmbedderSource(resolve), readers(MAX_BYTES)
         self._keeper = PassKeeper(store)
-        self._lister = PageLister(store, parsers=parsers)
-        self._preparer = PagePreparer(store, embedders, parser or InlineParser(), max_bytes=MAX_BYTES)
+        self._lister = PageLister(store, parsers=parsers, connectors=connectors)
+        self._preparer = PagePreparer(
+            store, embedders, parser or InlineParser(), max_bytes=MAX_BYTES, connectors=connectors
+        )
+        self._restager = PageRestager(store, embedders)
         self._embedder = BatchEmbedder(store, embedders)
         self._publisher = PagePublisher(store)
 
@@ -89,6 +95,12 @@ class ByHand:
 
     def prepare(self, in_pass: Pass, page_id: int) -> PreparedPage:
         return _call(self._preparer.prepare_page, PageRef(in_pass=in_pass, page_id=page_id))
+
+    def restage(self, in_pass: Pass, page_id: int) -> None:
+        """The page again, for the build that readers see by now."""
+        prepared = _call(self._restager.restage_page, PageRef(in_pass=in_pass, page_id=page_id))
+        for batch_no in range(prepared.batches):
+            self.embed(in_pass, page_id, batch_no)
 
     def embed(self, in_pass: Pass, page_id: int, batch_no: int = 0) -> EmbeddedBatch:
         return _call(self._embedder.embed_batch, BatchRef(in_pass=in_pass, page_id=page_id, batch_no=batch_no))

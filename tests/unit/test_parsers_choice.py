@@ -1,10 +1,12 @@
 """Which parser reads a document, and what is said when none does."""
 
+import itertools
 import time
 
 import pytest
 
 from activities.parsers import CURRENT, Extraction, ParseFailure, detect, parse, parser_version
+from activities.parsers.sniff import charset_of, reading_hint, refusal
 
 ZIP = b"PK\x03\x04\x14\x00"
 OFFICE = ZIP + b"...[Content_Types].xml..."
@@ -106,3 +108,29 @@ def test_no_first_bytes_take_long_to_judge(head: bytes) -> None:
     started = time.process_time()
     assert detect("page", head, None) == "text"
     assert time.process_time() - started < 1
+
+
+def test_equal_hints_read_the_same_bytes_in_the_same_way() -> None:
+    names = [
+        "a",
+        "b",
+        "a.txt",
+        "b.txt",
+        "a.md",
+        "a.html",
+        "a.pdf",
+        "a.docx",
+        "a.v1",
+        "a.v2",
+        ".md",
+        "x/a.md",
+        "plan v1.3",
+    ]
+    media_types = [None, "text/plain", "Text/Plain ", "text/plain; charset=koi8-r", "application/pdf", "image/png"]
+    samples = [b"", b"text", b"<!DOCTYPE html>", b"words before %PDF-1.7", OLE, BINARY, b"\x89PNG", b"\xff\xfea\0"]
+    by_hint: dict[str, set[tuple[object, ...]]] = {}
+    for name, media_type in itertools.product(names, media_types):
+        read = tuple((detect(name, data, media_type), refusal(name, data, media_type)) for data in samples)
+        by_hint.setdefault(reading_hint(name, media_type), set()).add((*read, charset_of(media_type)))
+    assert {len(ways) for ways in by_hint.values()} == {1}
+    assert reading_hint("Plan v1.3", None) == reading_hint("Plan v1.4", None) != reading_hint("Plan.txt", None)

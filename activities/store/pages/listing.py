@@ -28,6 +28,9 @@ class Known:
     tombstone: str | None = None  # reason for which it must not be served
     tombstone_version: str | None = None  # connector's version of what was forgotten
     seen_seq: int | None = None  # order of the reading that readers see
+    label: str | None = None  # what was shown of it besides its text, as its connector tells
+    read_as: str | None = None  # what its name and media type said of how it is read; None: nothing was read
+    reason: str | None = None
 
     def is_withheld_at(self, version: str | None) -> bool:
         """Whether a text of that version would not be published: what was forgotten comes back in a newer one alone."""
@@ -54,6 +57,7 @@ class Item:
     locator: str = ""
     path: str = ""
     version: str | None = None
+    label: str | None = None
     grants: dict[str, object] | None = None
 
 
@@ -188,6 +192,7 @@ def _records(items: Sequence[Item]) -> list[dict[str, object]]:
             "locator": item.locator,
             "path": item.path,
             "version": item.version,
+            "label": item.label,
             "grants": item.grants,
         }
         for ord_, item in enumerate(items)

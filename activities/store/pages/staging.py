@@ -44,6 +44,7 @@ class OpenItem:
     version: str | None
     attempts: int
     alone: bool
+    label: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ SELECT c.fence, c.owner, coalesce(p.cursor_out, c.cursor) AS cursor, coalesce(p.
 -- the build shows it), and whether it must not be served.
 -- LATERAL with LIMIT 1, and OFFSET 0: a plan that was kept from when the tables were small would otherwise read every source
 -- of the scope, every membership of the connector and every span of the build, for each hundred of documents.
-SELECT s.source_id, s.source_pk, i.state, i.source_version, i.raw_sha256, i.parser,
+SELECT s.source_id, s.source_pk, i.state, i.source_version, i.raw_sha256, i.parser, i.label, i.read_as, i.reason,
        m.rule_version, v.content_hash, v.seen_seq, t.reason AS tombstone, t.source_version AS tombstone_version
   FROM unnest(%(source_ids)s::text[]) AS u (id)
  CROSS JOIN LATERAL (SELECT * FROM {schema}.source WHERE scope_id = %(scope_id)s AND source_id = u.id LIMIT 1) s
@@ -78,6 +78,7 @@ ON CONFLICT (connector_id, pass_no, seq) DO NOTHING
 RETURNING page_id;
 
 -- insert_items --
-INSERT INTO {schema}.page_item (page_id, ord, kind, source_id, locator, path, version, grants)
-SELECT %(page_id)s, x.ord, x.kind, x.source_id, x.locator, x.path, x.version, x.grants
-  FROM jsonb_to_recordset(%(items)s::jsonb) AS x (ord int, kind text, source_id text, locator text, path text, version text, grants jsonb);
+INSERT INTO {schema}.page_item (page_id, ord, kind, source_id, locator, path, version, label, grants)
+SELECT %(page_id)s, x.ord, x.kind, x.source_id, x.locator, x.path, x.version, x.label, x.grants
+  FROM jsonb_to_recordset(%(items)s::jsonb)
+    AS x (ord int, kind text, source_id text, locator text, path text, version text, label text, grants jsonb);

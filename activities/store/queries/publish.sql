@@ -35,6 +35,7 @@ WHERE p.page_id = %(page_id)s;
 -- candidates --
 -- Each document of the page, with what the store holds of it. `seen` is the revision that a publication would replace:
 -- the open one, or, after a rollback, the one the pointer shows. Closed spans end at or before the scope's head.
+-- Drive connectors of a corpus count as one owner: they may hold a file together.
 SELECT i.ord, i.kind, i.source_id, i.rev_id, r.version_id, s.source_pk,
        coalesce(coalesce((
          SELECT g.source_pk FROM {schema}.ingest_item g WHERE g.page_id = i.page_id AND g.ord = i.ord), r.source_pk)
@@ -60,9 +61,12 @@ SELECT i.ord, i.kind, i.source_id, i.rev_id, r.version_id, s.source_pk,
          FROM {schema}.lineage l WHERE l.version_id = coalesce(r.version_id, v.version_id)) END AS parents,
        i.grants AS wanted, s.grants AS held, s.access_version,
        CASE WHEN s.expiring <> '{}' THEN (
-         SELECT jsonb_object_agg(e.grantee_id, e.expires_at) FROM {schema}.expiring_grant e WHERE e.source_pk = s.source_pk) END AS ends
+         SELECT jsonb_object_agg(e.grantee_id, e.expires_at) FROM {schema}.expiring_grant e WHERE e.source_pk = s.source_pk) END AS ends,
+       p.kind = 'drive' AND k.kind IS NOT DISTINCT FROM 'drive' AS is_shared,
+       o.is_granted IS NOT NULL AS is_held_elsewhere, coalesce(o.is_granted, false) AS is_granted_elsewhere
 FROM (
-  SELECT p.page_id, b.build_id, b.scope_id,
+  SELECT p.page_id, p.connector_id, b.build_id, b.scope_id,
+         coalesce((SELECT c.kind FROM {schema}.connector c WHERE c.connector_id = p.connector_id), '') AS kind,
          CASE WHEN sc.live_gen < b.head_gen AND NOT sc.pinned THEN sc.live_gen ELSE sc.head_gen END AS gen
   FROM {schema}.page p JOIN {schema}.build b USING (build_id) JOIN {schema}.scope sc USING (scope_id)
   WHERE p.page_id = %(page_id)s) p
@@ -70,6 +74,9 @@ JOIN {schema}.page_item i USING (page_id)
 LEFT JOIN LATERAL (
   SELECT * FROM {schema}.source x WHERE x.scope_id = p.scope_id AND x.source_id = i.source_id LIMIT 1) s ON true
 LEFT JOIN {schema}.connector k ON k.connector_id = s.owner
+LEFT JOIN LATERAL (
+  SELECT bool_or(m.access <> '') IS TRUE AS is_granted FROM {schema}.membership m
+  WHERE p.kind = 'drive' AND m.source_pk = s.source_pk AND m.connector_id <> p.connector_id HAVING count(*) > 0) o ON true
 LEFT JOIN {schema}.revision r ON r.rev_id = i.rev_id
 LEFT JOIN {schema}.ingestion n ON n.source_pk = s.source_pk
 LEFT JOIN LATERAL (
@@ -124,7 +131,9 @@ FROM {schema}.revision WHERE rev_id = ANY (%(rev_ids)s) AND (SELECT count(*) FRO
 WITH cleared AS (
   DELETE FROM {schema}.tombstone
   WHERE scope_id = %(scope_id)s AND id = ANY (%(cleared_ids)s) AND reason = 'forgotten'),
-m AS (UPDATE {schema}.membership SET rule_version = 0 WHERE source_pk = ANY (%(ungranted)s))
+m AS (
+  UPDATE {schema}.membership SET rule_version = 0, access = CASE WHEN access IS NOT NULL THEN '' END
+  WHERE source_pk = ANY (%(ungranted)s))
 UPDATE {schema}.source SET fence_gen = %(gen)s - 1, renewed_gen = %(gen)s WHERE source_pk = ANY (%(cleared)s);
 
 -- note_refused --
@@ -145,7 +154,7 @@ WHERE n.source_pk = w.source_pk;
 -- note_status --
 -- How each document was read. `failed` ones keep the count of the text that is still readable, which `kept` of them have;
 -- one that is unchanged after a failure is healthy again. The hash belongs to the readable text, so failures leave none.
-INSERT INTO {schema}.ingestion (source_pk, state, freshness, reason, bytes, chunks, source_version, raw_sha256, parser)
+INSERT INTO {schema}.ingestion (source_pk, state, freshness, reason, bytes, chunks, source_version, raw_sha256, parser, label, read_as)
 SELECT w.source_pk,
        CASE WHEN i.status ? 'state' THEN i.status ->> 'state'
             WHEN n.state IN ('indexed', 'partial', 'empty') THEN n.state
@@ -156,7 +165,7 @@ SELECT w.source_pk,
        coalesce((i.status ->> 'bytes')::bigint, n.bytes, 0), coalesce(r.n_chunks, n.chunks, 0),
        i.status ->> 'version',
        CASE WHEN i.ord <> ALL (%(failed)s) THEN decode(i.status ->> 'raw_sha256', 'hex') END,
-       i.status ->> 'parser'
+       i.status ->> 'parser', i.label, i.status ->> 'read_as'
 FROM unnest(%(noted)s::int[], %(source_pks)s::bigint[]) AS w (ord, source_pk)
 JOIN {schema}.page_item i ON i.page_id = %(page_id)s AND i.ord = w.ord
 LEFT JOIN {schema}.revision r ON r.rev_id = i.rev_id
@@ -165,7 +174,7 @@ WHERE w.source_pk IS NOT NULL
 ON CONFLICT (source_pk) DO UPDATE
 SET state = excluded.state, freshness = excluded.freshness, reason = excluded.reason, bytes = excluded.bytes,
     chunks = excluded.chunks, source_version = excluded.source_version, raw_sha256 = excluded.raw_sha256,
-    parser = excluded.parser, updated_at = clock_timestamp();
+    parser = excluded.parser, label = excluded.label, read_as = excluded.read_as, updated_at = clock_timestamp();
 
 -- read_again --
 -- Believed unchanged, yet readers do not see it any more: the next pass must not trust the version it recorded.
@@ -175,14 +184,32 @@ UPDATE {schema}.ingestion SET source_version = NULL WHERE source_pk = ANY (%(los
 SELECT result FROM {schema}.page WHERE page_id = %(page_id)s AND result IS NOT NULL;
 
 -- note_members --
--- The rule's version is the one the page was listed under: a rule that came since is still to be applied.
-INSERT INTO {schema}.membership AS m (connector_id, source_pk, pass_no, rule_version)
-SELECT p.connector_id, w.source_pk, p.pass_no, CASE WHEN w.has_grants THEN p.rule_version ELSE 0 END
-FROM {schema}.page p CROSS JOIN unnest(%(members)s::bigint[], %(has_grants)s::boolean[]) AS w (source_pk, has_grants)
+-- The rule's version is the one the page was listed under: a rule that came since is still to be applied. So it is with grants:
+-- the fingerprint is that of the ones that were applied.
+INSERT INTO {schema}.membership AS m (connector_id, source_pk, pass_no, rule_version, access)
+SELECT p.connector_id, w.source_pk, p.pass_no, CASE WHEN w.has_grants THEN p.rule_version ELSE 0 END,
+       CASE WHEN w.has_grants THEN i.access END
+FROM {schema}.page p
+CROSS JOIN unnest(%(ords)s::int[], %(members)s::bigint[], %(has_grants)s::boolean[]) AS w (ord, source_pk, has_grants)
+JOIN {schema}.page_item i ON i.page_id = p.page_id AND i.ord = w.ord
 WHERE p.page_id = %(page_id)s
 ON CONFLICT (connector_id, source_pk) DO UPDATE
-SET pass_no = excluded.pass_no, rule_version = greatest(m.rule_version, excluded.rule_version)
-WHERE m.pass_no <> excluded.pass_no OR m.rule_version < excluded.rule_version;
+SET pass_no = excluded.pass_no, rule_version = greatest(m.rule_version, excluded.rule_version),
+    access = coalesce(excluded.access, m.access)
+WHERE m.pass_no <> excluded.pass_no OR m.rule_version < excluded.rule_version OR m.access IS DISTINCT FROM excluded.access;
+
+-- leave_to_others --
+-- Others of the same owner hold it: it stays, and is theirs. Of its grants they have to say again who may read it, since what
+-- they could not find out did not count as long as this one knew.
+WITH gone AS (DELETE FROM {schema}.membership WHERE connector_id = %(connector_id)s AND source_pk = ANY (%(dropped)s)),
+asked AS (
+  UPDATE {schema}.membership SET access = ''
+  WHERE source_pk = ANY (%(dropped)s) AND connector_id <> %(connector_id)s AND access IS NOT NULL)
+UPDATE {schema}.source s
+SET owner = (
+  SELECT m.connector_id FROM {schema}.membership m
+  WHERE m.source_pk = s.source_pk AND m.connector_id <> %(connector_id)s ORDER BY m.connector_id LIMIT 1)
+WHERE s.source_pk = ANY (%(dropped)s) AND s.owner = %(connector_id)s;
 
 -- drop_members --
 DELETE FROM {schema}.membership WHERE connector_id = %(connector_id)s AND source_pk = ANY (%(dropped)s);

@@ -6,7 +6,7 @@ SELECT p.page_id, p.kind, p.connector_id, p.build_id, p.state, p.in_flight, c.fe
  WHERE p.page_id = %(page_id)s;
 
 -- open_items --
-SELECT ord, source_id, locator, path, version, attempts, alone FROM {schema}.page_item
+SELECT ord, source_id, locator, path, version, attempts, alone, label FROM {schema}.page_item
  WHERE page_id = %(page_id)s AND kind = 'upsert' AND status IS NULL ORDER BY ord;
 
 -- blame_one --
