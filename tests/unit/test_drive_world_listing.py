@@ -218,9 +218,10 @@ def test_a_token_goes_with_its_question_for_a_few_hours(world: World) -> None:
         {"page_token": "x" + token},
         {"page_token": "[]"},
     ]
+    base: dict[str, Any] = {"viewer": ANN, "page_token": token}
     for other in others:
         with pytest.raises(DriveError) as refused:
-            world.list_files(**{"viewer": ANN, "page_token": token} | other)
+            world.list_files(**base | other)
         assert (refused.value.status, refused.value.location) == (400, "pageToken")
     world.list_files(ANN, page_size=1, page_token=token)
     world.clock.advance(timedelta(hours=5))
