@@ -163,15 +163,14 @@ class Feed(Rendering):
         audience = before | self._audience(file_id)
         if file is not None:
             file.version += 1
-        then = self._as_it_is(file_id, audience) if self.modes.change_states == "then" else {}
         was_in_my_drive = drive_before is None and before != frozenset()
-        entry = Entry("file", file_id, self.clock.stamp(), audience, was_in_my_drive, then)
+        entry = Entry("file", file_id, self.clock.stamp(), audience, was_in_my_drive)
         for email in sorted(audience):
             if was_in_my_drive or self._is_in_own_log(email, file, drive_before):
-                self._user_log(email).write(entry)
+                self._user_log(email).write(replace(entry, then=self._then(file_id, [email], self._is_in_corpus)))
         for drive_id in dict.fromkeys((drive_before, file.drive_id if file else None)):
             if drive_id is not None:
-                self._drive_log(drive_id).write(entry)
+                self._drive_log(drive_id).write(replace(entry, then=self._then(file_id, audience, self.sees)))
 
     def _descendants_speak(self, reach: Reach) -> bool:
         return {
@@ -200,8 +199,13 @@ class Feed(Rendering):
             return file is not None and (email in file.viewed or file.last_modified_by == email)
         return self.modes.drive_items_in_user_log == "always"
 
-    def _as_it_is(self, file_id: str, audience: frozenset[str]) -> dict[str, Resource | None]:
-        return {email: self.resource_of(file_id, email) if self.sees(email, file_id) else None for email in audience}
+    def _then(
+        self, file_id: str, viewers: Iterable[str], sees: Callable[[str, str], bool]
+    ) -> dict[str, Resource | None]:
+        """How the file looks to them now, for entries that are to show it so for ever."""
+        if self.modes.change_states == "current":
+            return {}
+        return {email: self.resource_of(file_id, email) if sees(email, file_id) else None for email in viewers}
 
     def _collect(
         self, log: Log, start: int, size: int, viewer: str, shown: Callable[[Entry], Resource | None]

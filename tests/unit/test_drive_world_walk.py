@@ -7,7 +7,7 @@ fails against it has done nothing wrong.
 import random
 from collections.abc import Callable, Mapping
 from datetime import timedelta
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -160,11 +160,13 @@ def told_of_everything() -> Modes:
     return Modes(descendants_on_move=True, descendants_on_trash=True, descendants_on_access=True)
 
 
-@pytest.mark.parametrize("coalesce", [True, False])
+@pytest.mark.parametrize(("coalesce", "states"), [(True, "current"), (False, "current"), (False, "then")])
 @pytest.mark.parametrize("seed", range(4))
-def test_replaying_the_logs_ends_at_what_a_listing_shows(seed: int, coalesce: bool) -> None:
+def test_replaying_the_logs_ends_at_what_a_listing_shows(
+    seed: int, coalesce: bool, states: Literal["current", "then"]
+) -> None:
     modes = told_of_everything()
-    modes.coalesce_changes = coalesce
+    modes.coalesce_changes, modes.change_states = coalesce, states
     modes.empty_pages = modes.duplicate_across_pages = bool(seed % 2)
     life = Life(seed, modes)
     mirrors = [Mirror(life.world, email, drive) for email in USERS for drive in (None, *life.drives)]
