@@ -17,6 +17,7 @@ from activities.store.connectors import ConnectorRow, ensure_connector
 from activities.store.generations import set_generation
 from activities.store.pages.item_outcome import ItemOutcome, page_outcomes
 from activities.store.pages.lease import begin_pass
+from activities.store.pages.listed_grants import kept_grants
 from activities.store.pages.publish import publish_page
 from activities.store.scopes import LiveBuild, SpaceSpec, ensure_scope
 from headwater.connectors import GrantSet
@@ -236,13 +237,7 @@ def _grants(grants: GrantSet | Grants | None) -> Jsonb | None:
         return None
     if isinstance(grants, Grants):
         return Jsonb(grants.model_dump(mode="json"))
-    return Jsonb(
-        {
-            "principal_ids": list(grants.principal_ids),
-            "group_ids": list(grants.group_ids),
-            "everyone": grants.everyone,
-        }
-    )
+    return Jsonb(kept_grants(grants))
 
 
 def _sql(store: Store, text: LiteralString) -> sql.Composed:

@@ -1,6 +1,7 @@
 """What becomes of a document when its page is published: one line of the table for each rule."""
 
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 
@@ -228,3 +229,54 @@ def versioned(version: int, **more: object) -> dict[str, object]:
 def test_grants_of_a_host_win_by_their_version_alone(wanted: dict[str, object], outcome: Outcome) -> None:
     candidate = replace(HOSTS, held=[2], wanted=wanted)
     assert judge(candidate, None, ask(candidate, NUMBERS)) is outcome
+
+
+SHARED = replace(STAGED, owner=OTHER, owner_name="drive-b", is_shared=True, is_held_elsewhere=True)
+
+
+@pytest.mark.parametrize(
+    ("candidate", "outcome"),
+    [
+        (SHARED, Outcome.PUBLISHED),
+        (replace(SHARED, is_shared=False), Outcome.OWNED),
+        (replace(DELETE, owner=OTHER, is_shared=True, is_held_elsewhere=True), Outcome.DROPPED),
+        (replace(DELETE, owner=US, is_shared=True, is_held_elsewhere=True), Outcome.DROPPED),
+        (replace(DELETE, owner=OTHER, is_shared=True), Outcome.DELETED),
+        (replace(DELETE, owner=OTHER), Outcome.OWNED),
+        (replace(DELETE, known_state="pending", seen_seq=None, is_held_elsewhere=True), Outcome.DROPPED),
+    ],
+)
+def test_connectors_that_count_as_one_owner_share_a_source(candidate: Candidate, outcome: Outcome) -> None:
+    assert judge(candidate, US) is outcome
+
+
+WITHHELD = {"principal_ids": [], "group_ids": [], "everyone": False, "withheld": "grants_unreadable"}
+
+
+def test_what_its_connector_withholds_is_denied_for_its_reason_and_granted_to_nobody() -> None:
+    candidate = replace(GRANTS, wanted=WITHHELD, held=[1])
+    asked = ask(candidate, {})
+    assert asked is not None and (asked.denial, asked.granted.permanent) == ("grants_unreadable", frozenset())
+    assert judge(candidate, US, asked) is Outcome.DENIED
+    new = replace(candidate, owner=None, owner_name=None, seen_seq=None, known_state="pending", held=[])
+    assert judge(new, US, ask(new, {})) is Outcome.DENIED
+
+
+def test_what_one_connector_withholds_is_not_hidden_while_another_one_knows_its_grants() -> None:
+    candidate = replace(GRANTS, wanted=WITHHELD, held=[1], is_shared=True, is_held_elsewhere=True)
+    assert judge(candidate, US, ask(candidate, {})) is Outcome.DENIED
+    known = replace(candidate, is_granted_elsewhere=True)
+    asked = ask(known, {})
+    assert asked is not None and (asked.change, asked.granted.permanent) == ("unchanged", frozenset({1}))
+    assert judge(known, US, asked) is Outcome.GRANTED
+
+
+def test_a_connectors_grants_may_end() -> None:
+    wanted = {
+        **WITHHELD,
+        "withheld": None,
+        "expiring": [{"group_id": "eng", "expires_at": "2030-01-01T00:00:00+00:00"}],
+    }
+    asked = ask(replace(GRANTS, wanted=wanted), {("group", "eng"): 4})
+    assert asked is not None and asked.change == "set"
+    assert asked.granted.expiring == {4: datetime(2030, 1, 1, tzinfo=UTC)}

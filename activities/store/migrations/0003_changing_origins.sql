@@ -35,4 +35,5 @@ ALTER TABLE {schema}.connector
   ADD removed_at timestamptz;                        -- it is no more, and its row stays for the sources that it left behind
 
 ALTER TABLE {schema}.membership
-  ADD access text;                                   -- fingerprint of the grants that were applied last; NULL: of none
+  ADD access text;                                   -- fingerprint of the grants that were applied last; NULL: of none; '': they
+                                                     -- went, and are to be said again

@@ -6,7 +6,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final
 
-from activities.store.sources.access import Change, GrantedSet, Grantee, HeldGrants, compare, granted_set
+from activities.store.pages.listed_grants import grants_of
+from activities.store.sources.access import TOO_WIDE, Change, GrantedSet, Grantee, HeldGrants, compare, granted_set
 from headwater.contracts import Grants
 from headwater.contracts.deletion import Reason
 from headwater.states import FAILED
@@ -21,7 +22,7 @@ class Outcome(StrEnum):
     FAILED = "failed"  # it could not be read; an older text stays readable, marked stale
     OWNED = "owned"  # its id belongs to another connector or to a host
     TOMBSTONED = "tombstoned"  # it must not be served: revoked, held, or forgotten and not newer than that
-    DENIED = "denied"  # more grantees than a source may have
+    DENIED = "denied"  # withheld by its connector, or more grantees than a source may have
     CONFLICT = "conflict"  # its host expected another revision, or has older grants than the store
     FENCED = "fenced"  # deleted since it was read: the deletion wins
     MOVED = "moved"  # its id was exchanged for another one's since it was accepted or read
@@ -29,6 +30,7 @@ class Outcome(StrEnum):
     LOST = "lost"  # believed unchanged, but readers do not see it: it is read again next time
     GRANTED = "granted"  # only its grants are renewed
     DELETED = "deleted"
+    DROPPED = "dropped"  # its connector holds it no more, and another one of the same owner does
     ABSENT = "absent"  # there is nothing to delete or to grant
 
 
@@ -73,6 +75,9 @@ class Candidate:
     held: Sequence[int] | None  # grantees without an end, in order
     ends: Mapping[str, str] | None  # when the grants of the others end
     access_version: int | None
+    is_shared: bool = False  # its owner and the connector that brings it count as one
+    is_held_elsewhere: bool = False  # another connector of that owner holds it too,
+    is_granted_elsewhere: bool = False  #   and has said who may read it
 
     @property
     def grants(self) -> Grants | None:
@@ -81,13 +86,12 @@ class Candidate:
             return None
         if "access_version" in self.wanted:
             return Grants.model_validate(self.wanted)
-        # Listed by this project, and parsed before.
-        return Grants.model_construct(
-            principal_ids=tuple(self.wanted["principal_ids"]),
-            group_ids=tuple(self.wanted["group_ids"]),
-            everyone=self.wanted["everyone"],
-            access_version=(self.access_version or 0) + 1,
-        )
+        return grants_of(self.wanted, access_version=(self.access_version or 0) + 1)
+
+    @property
+    def withheld(self) -> str | None:
+        """Why its connector lets nobody read it."""
+        return None if self.wanted is None else self.wanted.get("withheld")
 
     @property
     def is_known(self) -> bool:
@@ -108,7 +112,7 @@ class Candidate:
         """Somebody else's. A text that no connector holds is a host's, and so is whoever comes without a connector."""
         if self.owner is None:
             return connector_id is not None and self.is_hosts
-        return self.owner != connector_id
+        return self.owner != connector_id and not self.is_shared
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +122,7 @@ class Asked:
     granted: GrantedSet
     access_version: int
     change: Change
-    is_too_wide: bool = False
+    denial: str | None = None  # why nobody may read it, although some were to
 
 
 def ask(candidate: Candidate, numbers: Mapping[Grantee, int]) -> Asked | None:
@@ -134,8 +138,12 @@ def ask(candidate: Candidate, numbers: Mapping[Grantee, int]) -> Asked | None:
     held = HeldGrants(
         candidate.source_id, candidate.source_pk, stored, GrantedSet(frozenset(candidate.held or ()), ends)
     )
-    if grants.is_too_wide:
-        return Asked(GrantedSet(frozenset(), {}), grants.access_version, "set", is_too_wide=True)
+    if candidate.withheld is not None and candidate.is_granted_elsewhere:
+        return Asked(
+            held.granted, stored, "unchanged"
+        )  # what one of them cannot find out does not hide what another one knows
+    if (denial := candidate.withheld or (TOO_WIDE if grants.is_too_wide else None)) is not None:
+        return Asked(GrantedSet(frozenset(), {}), grants.access_version, "set", denial=denial)
     granted = granted_set(grants, numbers)
     if "access_version" not in candidate.wanted and granted == held.granted:
         return Asked(granted, stored, "unchanged")
@@ -149,10 +157,12 @@ def judge(candidate: Candidate, connector_id: int | None, asked: Asked | None = 
     if candidate.is_foreign(connector_id):
         return Outcome.OWNED
     if candidate.kind == "delete":
+        if candidate.is_held_elsewhere:
+            return Outcome.DROPPED
         return Outcome.DELETED if candidate.is_known else Outcome.ABSENT
     if candidate.tombstone in HIDING and not _is_newer_than_tombstone(candidate, connector_id):
         return Outcome.TOMBSTONED
-    if asked is not None and asked.is_too_wide:
+    if asked is not None and asked.denial is not None:
         return Outcome.DENIED
     if candidate.kind == "grants":
         return Outcome.GRANTED if candidate.is_known else Outcome.ABSENT

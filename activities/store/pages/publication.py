@@ -12,7 +12,7 @@ from activities.store.pages.inheritance import Inherited
 from activities.store.pages.item_outcome import HIDDEN, describe, owned, why_withheld
 from activities.store.pages.judge import HIDING, Asked, Candidate, Outcome
 from activities.store.pointer import Pointer, end_sources, fork, move_pointer
-from activities.store.sources.access import TOO_WIDE, GrantedSet, NewGrants, write_grants
+from activities.store.sources.access import GrantedSet, NewGrants, write_grants
 from activities.store.sources.tombstones import drop_grants, write_tombstones
 from headwater.contracts import SyncFailure
 
@@ -88,7 +88,8 @@ class Publication:
 
     def _lock_sources(self, regranted: Sequence[NewGrants]) -> None:
         published, deleted = self._with(Outcome.PUBLISHED), self._with(Outcome.DELETED)
-        written = [each.source_pk for each in regranted] + _pks([*published, *deleted])
+        left = self._with(Outcome.DROPPED)  # they may be given another owner
+        written = [each.source_pk for each in regranted] + _pks([*published, *deleted, *left])
         hidden = [source_id for each in self.inherited for source_id in each.ids]
         if hidden:
             self._run("lock_with_hidden", scope_id=self.pointer.scope_id, source_pks=written, source_ids=hidden)
@@ -168,11 +169,14 @@ class Publication:
                 refused=[each.source_id for each in refused],
                 versions=[each.version for each in refused],
             )
-        denied = self._with(Outcome.DENIED)
-        if withheld := [*refused, *denied]:
+        denied = [each for each in self.judged if each.outcome is Outcome.DENIED]
+        if withheld := [*refused, *[each.candidate for each in denied]]:
             # Without a hiding tombstone of its own it was refused for what it rests on.
             reasons = [each.tombstone if each.tombstone in HIDING else HIDDEN for each in refused]
-            self._run("note_withheld", withheld=_pks(withheld), reasons=[*reasons, *[TOO_WIDE] * len(denied)])
+            reasons += [
+                each.asked.denial for each in denied if each.asked is not None and each.asked.denial is not None
+            ]
+            self._run("note_withheld", withheld=_pks(withheld), reasons=reasons)
 
     def _write_members(self) -> None:
         seen = (*REGRANTING, Outcome.DENIED, Outcome.STALE, Outcome.TOMBSTONED)
@@ -182,6 +186,7 @@ class Publication:
             applied = (*REGRANTING, Outcome.DENIED)
             self._run(
                 "note_members",
+                ords=_ords([each.candidate for each in members]),
                 members=_pks([each.candidate for each in members]),
                 has_grants=[each.candidate.wanted is not None and each.outcome in applied for each in members],
             )
@@ -190,6 +195,8 @@ class Publication:
         if absent or foreign:
             self._run("drop_members", connector_id=self.connector_id, dropped=_pks([*absent, *foreign]))
             self._run("drop_pending", absent=_pks(absent))
+        if dropped := self._with(Outcome.DROPPED):
+            self._run("leave_to_others", connector_id=self.connector_id, dropped=_pks(dropped))
 
     def _result(self, generation: int) -> PublishedPage:
         failures = [

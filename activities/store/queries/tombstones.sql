@@ -61,7 +61,9 @@ WITH locked AS MATERIALIZED (
   ORDER BY s.source_pk
   FOR NO KEY UPDATE OF s),
 ended AS (DELETE FROM {schema}.expiring_grant WHERE source_pk = ANY (ARRAY(SELECT source_pk FROM locked))),
-forgotten AS (UPDATE {schema}.membership SET rule_version = 0 WHERE source_pk = ANY (ARRAY(SELECT source_pk FROM locked)))
+forgotten AS (
+  UPDATE {schema}.membership SET rule_version = 0, access = CASE WHEN access IS NOT NULL THEN '' END
+  WHERE source_pk = ANY (ARRAY(SELECT source_pk FROM locked)))
 UPDATE {schema}.source SET grants = '{}', expiring = '{}', access_version = access_version + 1
 WHERE source_pk = ANY (ARRAY(SELECT source_pk FROM locked));
 
