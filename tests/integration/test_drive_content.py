@@ -229,11 +229,19 @@ def test_a_throttle_goes_on_to_whoever_can_wait(reading: Reading) -> None:
 
 
 def test_a_key_opens_what_is_shared_by_link(reading: Reading) -> None:
-    file = reading.world.add_file("linked.txt", "text", owner=ADA, resource_key="k-1")
-    reading.world.share(file.id, type="anyone")
-    with pytest.raises(DocumentGone):
-        reading.read(file.id)
-    assert reading.read(file.id, resource_key="k-1").data == b"text"
+    world = reading.world
+    world.modes.export_limit = 100
+    reading.fail(LINK, status=403)
+    file = world.add_file("linked.txt", "text", owner=ADA, resource_key="k-1").id
+    small = world.add_document("small", {MARKDOWN: "small"}, owner=ADA, resource_key="k-2").id
+    large = world.add_document("large", {MARKDOWN: "large" * 100}, owner=ADA, resource_key="k-3").id
+    for each in (file, small, large):
+        world.share(each, type="anyone")
+        with pytest.raises(DocumentGone):
+            reading.read(each)
+    assert reading.read(file, resource_key="k-1").data == b"text"
+    assert reading.read(small, resource_key="k-2").data == b"small"
+    assert reading.read(large, resource_key="k-3").data == b"large" * 100
 
 
 def test_a_document_is_markdown_without_its_images(reading: Reading) -> None:

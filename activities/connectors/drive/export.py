@@ -94,9 +94,8 @@ class Exporter:
             return None
         try:
             data = self.calls.export_link(str(file["id"]), link, max_bytes=self.max_bytes)
-        except (DocumentRefused, DocumentGone):
-            # A link answers with pages for people, and not found may be the link and not the file.
-            return None
+        except DocumentRefused:
+            return None  # a link answers with pages for people
         return data if _looks_like(data, media_type) else None
 
     def _prepared(self, file_id: str, media_type: str) -> bytes:
