@@ -1,0 +1,159 @@
+"""A document of Drive as a change: what tells its content from other content, how it is called and who may read it."""
+
+import hashlib
+import json
+from datetime import datetime
+from typing import Any, Final, Self
+
+import pydantic
+from pydantic import BaseModel, ConfigDict
+
+from activities.connectors.drive.content import Content, content_version, obstacle
+from activities.connectors.drive.grants import Denial, DriveGrants
+from activities.connectors.drive.item import Item
+from activities.connectors.drive.kinds import Way, exported_name, kind_of
+from activities.connectors.drive.sharing import access_of
+from headwater.connectors import (
+    Change,
+    ChangeKind,
+    Description,
+    DocumentDenied,
+    DocumentRefused,
+    DocumentUnsupported,
+    FetchedDocument,
+    GrantSet,
+)
+from headwater.errors import ValidationError
+
+KIND: Final = "drive"
+_DENIED: Final = {
+    Denial.INCOMPLETE: "Drive did not show all of its permissions: it is read once they can be read.",
+    Denial.UNREADABLE: "The connector's account may not see who may read it: let the account edit it or manage its folder.",
+    Denial.TOO_MANY: "It is shared with more people or groups than are kept: share it with a group of them.",
+}
+_NOBODY: Final = "Nobody may find it: it is shared by link only, or with nobody who is known here."
+
+
+class Locator(BaseModel):
+    """What is needed to read a document, and to say what it is called, without asking where it lies."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    id: str
+    name: str
+    media_type: str
+    path: str
+    link: str = ""
+    drive_id: str = ""
+    resource_key: str = ""
+    denied: str | None = None
+    """Why it is not read, as when nobody may read it or it is not known who may."""
+
+    unsupported: str | None = None
+
+    @classmethod
+    def of(cls, change: Change) -> Self:
+        try:
+            return cls.model_validate_json(change.locator)
+        except pydantic.ValidationError as error:
+            raise ValidationError("The locator is not one of a Drive connector of this version: sync again.") from error
+
+    @property
+    def refusal(self) -> DocumentRefused | None:
+        """Why Drive is not even asked for the content."""
+        if self.denied is not None:
+            return DocumentDenied(self.denied)
+        return None if self.unsupported is None else DocumentUnsupported(self.unsupported)
+
+
+def source_id_of(file_id: str) -> str:
+    return f"{KIND}:{file_id}"
+
+
+def upsert(item: Item, grants: DriveGrants, *, path: str, now: datetime) -> Change:
+    """The document is there. With incomplete permissions nobody may read it, and it is not read either."""
+    denied, unsupported = _DENIED[grants.denial] if grants.denial else None, None
+    if denied is None and not grants.let_anybody_in(now):
+        denied = _NOBODY
+    allowed = grants.grants if denied is None else GrantSet()
+    why = obstacle(item.raw)
+    if isinstance(why, DocumentUnsupported):
+        unsupported = str(why)
+    elif why is not None and denied is None:
+        denied = str(why)
+    locator = Locator(
+        id=item.id,
+        name=item.name,
+        media_type=item.media_type,
+        path=path,
+        link=item.link,
+        drive_id=item.drive_id,
+        resource_key=item.resource_key,
+        denied=denied,
+        unsupported=unsupported,
+    )
+    # What is not read has a version of its own, so that it is read once it may be.
+    refused = denied or unsupported
+    return Change(
+        kind=ChangeKind.UPSERT,
+        source_id=source_id_of(item.id),
+        locator=locator.model_dump_json(exclude_defaults=True),
+        version=f"refused:{_short(refused)}" if refused else content_version(item.raw),
+        path=path,
+        grants=allowed,
+        label=label_of(locator),
+        access=access_of(allowed),
+    )
+
+
+def delete(file_id: str) -> Change:
+    return Change(kind=ChangeKind.DELETE, source_id=source_id_of(file_id), locator="")
+
+
+def label_of(locator: Locator) -> str:
+    """Differs where what is shown of the document does."""
+    return _short(json.dumps([locator.name, locator.path, locator.media_type, locator.link, locator.drive_id]))
+
+
+def described(locator: Locator) -> Description:
+    """What is shown of a document, in the form in which it comes as a rule."""
+    kind = kind_of(locator.media_type, name=locator.name)
+    is_export = kind.way is Way.EXPORT
+    return Description(
+        name=exported_name(locator.name, kind.exports[0]) if is_export else locator.name,
+        media_type=kind.exports[0] if is_export else locator.media_type,
+        metadata=_metadata(locator),
+        title=_title(locator),
+        uri=locator.link or None,
+    )
+
+
+def fetched(locator: Locator, content: Content) -> FetchedDocument:
+    """The document as it was read, called as it was listed: a rename in between is the next pass's."""
+    return FetchedDocument(
+        data=content.data,
+        version=content.version,
+        name=content.name,
+        media_type=content.media_type,
+        metadata=_metadata(locator),
+        title=_title(locator),
+        uri=locator.link or None,
+    )
+
+
+def _metadata(locator: Locator) -> dict[str, Any]:
+    metadata = {"path": locator.path, "mime_type": locator.media_type}
+    return {**metadata, "drive_id": locator.drive_id} if locator.drive_id else metadata
+
+
+def _title(locator: Locator) -> str:
+    """The name in one line. Names may hold line ends and control characters."""
+    name = " ".join("".join(char if char.isprintable() else " " for char in locator.name).split())
+    return name or locator.id
+
+
+def _short(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+__all__ = ["KIND", "Locator", "delete", "described", "fetched", "label_of", "source_id_of", "upsert"]

@@ -1,0 +1,135 @@
+"""Google Drive as a connector: everything below some folders, of a shared drive, or all that an account sees.
+
+A pass begins where its change feeds stand and reads them to their end. The first one lists everything in between, and one a day
+does so again, because the feed is silent of some things.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Any, Final, Self
+
+from activities.connectors.drive.calls import DriveCalls
+from activities.connectors.drive.config import DriveConfig
+from activities.connectors.drive.content import read_content
+from activities.connectors.drive.cursor import Cursor, Phase
+from activities.connectors.drive.documents import KIND, Locator, described, fetched
+from activities.connectors.drive.feed import read_changes
+from activities.connectors.drive.listing import list_corpus
+from activities.connectors.drive.passing import Page
+from activities.connectors.drive.placing import Placing
+from activities.connectors.drive.roots import begin
+from activities.connectors.drive.scope import Scope
+from activities.connectors.drive.sessions import DriveSessions
+from activities.connectors.drive.sharing import Sharing
+from activities.connectors.drive.tree import Tree
+from activities.connectors.drive.work import work
+from headwater.connectors import Change, ChangePage, Description, FetchedDocument, InvalidCursor, Memory
+from headwater.errors import ValidationError
+
+_PHASES: Final[Mapping[Phase, Callable[[Page], ChangePage]]] = {
+    Phase.FOLDERS: list_corpus,
+    Phase.FILES: list_corpus,
+    Phase.CRAWL: work,
+    Phase.CHANGES: read_changes,
+    Phase.SETTLE: work,
+}
+
+
+class Drive:
+    """The documents that ``config`` names, as ``drive:<file id>``.
+
+    ``memory`` holds the tree; fetching needs none. ``sessions`` keeps sign-ins from one connector to the next;
+    without it each page and each document signs in anew. ``now`` is the clock that expiry is compared with.
+    """
+
+    def __init__(
+        self,
+        config: DriveConfig,
+        *,
+        memory: Memory | None = None,
+        sessions: DriveSessions | None = None,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._config = config
+        self._memory = memory
+        self._sessions = sessions
+        self._now = now
+        self._scope = Scope(folder_ids=config.folder_ids, drive_id=config.drive_id)
+        self._rules = config.grant_rules()
+
+    @property
+    def kind(self) -> str:
+        return KIND
+
+    @classmethod
+    def from_config(
+        cls, config: Mapping[str, Any], *, memory: Memory | None = None, sessions: DriveSessions | None = None
+    ) -> Self:
+        """The connector of a stored configuration, as `DriveConfig.to_config` wrote it."""
+        return cls(DriveConfig.parse(config), memory=memory, sessions=sessions)
+
+    def list_page(self, cursor: str | None, *, limit: int) -> ChangePage:
+        """The next page, for which Drive is asked once or, where something has to be looked up, a few times."""
+        if self._memory is None:
+            raise ValidationError("A Drive connector lists nothing without a memory.")
+        stands = None if cursor is None else Cursor.parse(cursor, scope=self._scope.stamp)
+        with self._lent() as calls:
+            page = self._page(calls, stands, Tree(self._memory), limit)
+            if stands is None or stands.phase is Phase.REST:
+                return begin(page, stands, now=self._now())
+            return _PHASES[stands.phase](page)
+
+    def restart(self, cursor: str | None) -> str | None:
+        """The feeds go on where they stand, and everything is listed before they are read."""
+        if cursor is None:
+            return None
+        try:
+            return Cursor.parse(cursor, scope=self._scope.stamp).to(Phase.REST).with_(listed_at=None).to_text()
+        except InvalidCursor:
+            return None
+
+    def fetch(self, change: Change, *, max_bytes: int) -> FetchedDocument:
+        """The document, wholly of one version. What nobody may read is not asked for."""
+        locator = Locator.of(change)
+        if (refusal := locator.refusal) is not None:
+            raise refusal
+        with self._lent() as calls:
+            content = read_content(calls, locator.id, max_bytes=max_bytes, resource_key=locator.resource_key or None)
+        return fetched(locator, content)
+
+    def describe(self, change: Change) -> Description:
+        """How the document is called now; nobody is asked for that."""
+        locator = Locator.of(change)
+        if (refusal := locator.refusal) is not None:
+            raise refusal
+        return described(locator)
+
+    @contextmanager
+    def _lent(self) -> Iterator[DriveCalls]:
+        sessions = self._sessions or DriveSessions()
+        try:
+            with sessions.lent(self._config.credential_source(), root_url=self._config.root_url) as calls:
+                yield calls
+        finally:
+            if self._sessions is None:
+                sessions.close()
+
+    def _page(self, calls: DriveCalls, stands: Cursor | None, tree: Tree, limit: int) -> Page:
+        cursor = stands or Cursor(scope=self._scope.stamp)
+        placing = Placing(
+            calls=calls,
+            tree=tree,
+            sharing=Sharing(calls, self._rules),
+            scope=self._scope,
+            feeds=dict(cursor.feeds),
+            roots=frozenset(cursor.roots),
+            epoch=cursor.epoch,
+            is_whole=cursor.is_whole,
+            is_verified=cursor.had_documents,
+            now=self._now(),
+        )
+        return Page(calls=calls, tree=tree, scope=self._scope, placing=placing, cursor=cursor, limit=limit)
+
+
+__all__ = ["Drive"]

@@ -1,0 +1,85 @@
+"""The change feeds: each is read to its end, page by page, and its token moves with every page."""
+
+from activities.connectors.drive.cursor import Cursor, Phase
+from activities.connectors.drive.errors import SharedDriveGone
+from activities.connectors.drive.item import Item, is_id
+from activities.connectors.drive.kinds import Way
+from activities.connectors.drive.passing import Page
+from activities.connectors.drive.placing import How
+from activities.connectors.drive.roots import gone
+from activities.connectors.drive.tree import Due
+from headwater.connectors import ChangePage
+
+
+def read_changes(page: Page) -> ChangePage:
+    """The next page of the feed that comes first in the queue."""
+    cursor = page.cursor
+    if not cursor.queue:
+        return page.end(cursor.to(Phase.SETTLE))
+    feed = cursor.queue[0]
+    feeds = page.placing.feeds
+    try:
+        answer = page.calls.changes(feeds[feed], page_size=page.limit, drive_id=feed or None)
+    except SharedDriveGone:
+        return page.end(_without(page, feed))
+    _take(page, answer["changes"])
+    token = answer.get("nextPageToken")
+    feeds[feed] = token or answer["newStartPageToken"]
+    return page.end(cursor if token else _after(cursor))
+
+
+def _after(cursor: Cursor) -> Cursor:
+    queue = cursor.queue[1:]
+    return cursor.to(Phase.CHANGES, queue=queue) if queue else cursor.to(Phase.SETTLE)
+
+
+def _without(page: Page, feed: str) -> Cursor:
+    """The drive vanished while the pass went on. What a shortcut led to there is found gone by a listing of everything."""
+    cursor = _after(page.cursor)
+    if page.scope.is_flat and feed in page.placing.roots:
+        page.unlisted.append(gone(feed))
+        return cursor.with_(lost=(*cursor.lost, feed))
+    del page.placing.feeds[feed]
+    return cursor.with_(listed_at=None, began_at=None)
+
+
+def _take(page: Page, changes: list[dict[str, object]]) -> None:
+    """Of several entries for one file the last counts. Drive's own rule: what is removed has no file, only an id."""
+    latest: dict[str, dict[str, object]] = {}
+    for change in changes:
+        file_id = change.get("fileId")
+        if change.get("changeType", "file") == "file" and isinstance(file_id, str) and is_id(file_id):
+            latest.pop(file_id, None)
+            latest[file_id] = change
+    items = {file_id: _item(change) for file_id, change in latest.items()}
+    page.tree.load(
+        each for file_id, item in items.items() for each in (file_id, *(item.parents if item is not None else ()))
+    )
+    for file_id, item in items.items():
+        if item is None:
+            _removed(page, file_id)
+        else:
+            page.placing.take(item, How.TOLD)
+
+
+def _item(change: dict[str, object]) -> Item | None:
+    raw = change.get("file")
+    return None if change.get("removed") is True or not isinstance(raw, dict) else Item.parse(raw)
+
+
+def _removed(page: Page, file_id: str) -> None:
+    """Deleted, or hidden from the account, or moved to where another feed tells of it."""
+    placing = page.placing
+    known = page.tree.node(file_id)
+    if known is not None and (file_id in placing.roots or len(placing.feeds) > 1):
+        item = placing.ask(file_id)
+        if item is not None:
+            placing.take(item, How.ASKED)
+            return
+    if known is not None and not page.scope.is_flat:
+        page.make_sure("")
+    is_asked = page.scope.is_flat and known is not None and known.way is Way.FOLDER
+    placing.lose(file_id, due=Due.ASK if is_asked else Due.DROP)
+
+
+__all__ = ["read_changes"]

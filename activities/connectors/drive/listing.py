@@ -1,0 +1,84 @@
+"""Everything there is, corpus by corpus: first the folders, then the files, so that every file's place is known when it comes."""
+
+from activities.connectors.drive.calls import FILES_MAX, quote
+from activities.connectors.drive.cursor import Cursor, Phase
+from activities.connectors.drive.errors import SharedDriveGone
+from activities.connectors.drive.kinds import FOLDER
+from activities.connectors.drive.passing import Page
+from activities.connectors.drive.placing import How
+from activities.connectors.drive.roots import gone
+from headwater.connectors import ChangePage, InvalidCursor, Unlisted
+
+RESTARTS_MAX = 2
+_FOLDERS = f"mimeType = {quote(FOLDER)} and trashed = false"
+_FILES = f"mimeType != {quote(FOLDER)} and trashed = false"
+
+
+def list_corpus(page: Page) -> ChangePage:
+    """The next page of the corpus that comes first in the queue. A page may be empty and not the last."""
+    cursor = page.cursor
+    corpus, is_folders = cursor.queue[0], cursor.phase is Phase.FOLDERS
+    try:
+        answer = page.calls.files(
+            _FOLDERS if is_folders else _FILES,
+            page_token=cursor.token,
+            page_size=FILES_MAX if is_folders else page.limit,
+            drive_id=corpus or None,
+        )
+    except InvalidCursor:
+        return page.end(again(cursor))
+    except SharedDriveGone:
+        page.unlisted.append(gone(corpus))
+        return page.end(_after(page, cursor.with_(lost=(*cursor.lost, corpus))))
+    note_incomplete(page, answer, corpus)
+    page.take(answer["files"], How.LISTED)
+    token = answer.get("nextPageToken")
+    if token:
+        return page.end(cursor.with_(token=token))
+    if (second := once_more(page, corpus)) is not None:
+        return page.end(second)
+    if is_folders:
+        return page.end(cursor.to(Phase.FILES, queue=cursor.queue))
+    return page.end(_after(page, cursor))
+
+
+def again(cursor: Cursor) -> Cursor:
+    """The listing from its first page: its tokens are good for hours only. Raises `InvalidCursor` if that does not help."""
+    if cursor.token is None or cursor.restarts >= RESTARTS_MAX:
+        raise InvalidCursor("Drive refused the page tokens that it gave for a listing: everything is listed anew.")
+    return cursor.with_(token=None, restarts=cursor.restarts + 1)
+
+
+def once_more(page: Page, feed: str) -> Cursor | None:
+    """The listing from its first page, if something changed while it was made; ``None`` if it is good as it is.
+
+    What is deleted or moved while pages are turned may take others with it over the edge of a page, of which no feed tells.
+    """
+    cursor = page.cursor
+    if cursor.token is None or cursor.is_second:
+        return None
+    now = page.calls.start_page_token(drive_id=feed or None)
+    if now == cursor.marks.get(feed, page.placing.feeds.get(feed)):
+        return None
+    return cursor.with_(token=None, is_second=True, marks={**cursor.marks, feed: now})
+
+
+def note_incomplete(page: Page, answer: dict[str, object], corpus: str) -> None:
+    """A search that Drive cut short is no listing of everything, whatever else it says."""
+    if answer.get("incompleteSearch") is True:
+        where = f"shared drive {corpus}" if corpus else "My Drive"
+        page.unlisted.append(Unlisted(where, "Drive did not search all of it: what it left out is not deleted."))
+
+
+def _after(page: Page, cursor: Cursor) -> Cursor:
+    queue = cursor.queue[1:]
+    if queue:
+        return cursor.to(Phase.FOLDERS, queue=queue)
+    if cursor.had_documents and not cursor.listed + page.placing.documents:
+        # So a lost right looks that takes everything away at once; the feed tells of files that were deleted.
+        page.unlisted.append(Unlisted("", "Drive lists nothing where it listed documents before: none is deleted."))
+        cursor = cursor.with_(is_doubtful=True)
+    return cursor.to(Phase.CRAWL)
+
+
+__all__ = ["again", "list_corpus", "note_incomplete", "once_more"]

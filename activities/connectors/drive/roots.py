@@ -1,0 +1,237 @@
+"""How a pass begins: the roots are there, their feeds are known, and who may read them is what it was.
+
+A root that is gone stops the connector and deletes nothing: whoever takes the connector's rights away did not mean to delete
+what it held. A root in the trash was put there by somebody. A shared drive can vanish with all who could give rights to it, so
+that it is believed to be gone once it is found so by two passes.
+"""
+
+import secrets
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Final
+
+from activities.connectors.drive.calls import DriveCalls
+from activities.connectors.drive.config import MY_DRIVE
+from activities.connectors.drive.cursor import Cursor, Phase
+from activities.connectors.drive.errors import SharedDriveGone
+from activities.connectors.drive.item import Item
+from activities.connectors.drive.kinds import Way
+from activities.connectors.drive.passing import Page, lost_root
+from activities.connectors.drive.tree import LOST, ORPHANS, ROOT, Due, Node
+from headwater.connectors import ChangePage, DocumentGone, DocumentRefused, SourceUnavailable, Unlisted
+
+# The feed is silent where permissions come down from a folder, and now and then where they should not be: so often all is listed.
+RELIST_AFTER: Final = timedelta(hours=24)
+DRIVES_MAX: Final = 5_000
+_MY_DRIVE_NAME: Final = "My Drive"
+_ORPHANS_NAME: Final = "Shared with me"
+
+
+def begin(page: Page, cursor: Cursor | None, *, now: datetime) -> ChangePage:
+    """The first page of a pass, in which nothing is listed yet. ``cursor`` is that of the pass before."""
+    stamp = secrets.token_hex(4)
+    old = cursor or Cursor(scope=page.scope.stamp)
+    is_whole = cursor is None or old.listed_at is None or now - old.listed_at >= RELIST_AFTER
+    page.placing.epoch, page.placing.is_whole = f"{stamp}-listing", is_whole
+    new = Cursor(
+        scope=page.scope.stamp,
+        listed_at=old.listed_at,
+        began_at=now,
+        is_whole=is_whole,
+        epoch=page.placing.epoch,
+        lost=old.lost,
+    )
+    if page.scope.is_flat:
+        new = _begin_flat(page, new)
+    elif not _begin_folders(page, new):
+        return page.end(old.with_(is_whole=False), is_done=True)
+    if not is_whole:
+        return page.end(to_changes(page, new))
+    if not page.scope.is_flat:
+        return page.end(new.to(Phase.CRAWL))
+    corpora = () if page.scope.drive_id else ("",)
+    queue = (*corpora, *(drive for drive in sorted(page.placing.feeds) if drive in page.placing.roots))
+    return page.end(new.to(Phase.FOLDERS if queue else Phase.CRAWL, queue=queue))
+
+
+def to_changes(page: Page, cursor: Cursor) -> Cursor:
+    """The feeds are read from here on: folders that change are crawled again, even if they were crawled in this pass."""
+    epoch = cursor.epoch.replace("-listing", "-changes")
+    feeds = tuple(feed for feed in sorted(page.placing.feeds) if feed not in cursor.lost)
+    return cursor.to(Phase.CHANGES, queue=feeds).with_(epoch=epoch)
+
+
+def _begin_folders(page: Page, cursor: Cursor) -> bool:
+    """Whether all folders are there, so that the pass may go on."""
+    roots: list[Item] = []
+    for folder_id in page.scope.folder_ids:
+        try:
+            roots.append(_root(page.calls, folder_id))
+        except SourceUnavailable as error:
+            if not _note_lost(page, folder_id, error):
+                raise
+    if page.unlisted:
+        return False
+    for drive_id in dict.fromkeys(root.drive_id for root in roots):
+        _begin_feed(page, drive_id)
+    page.placing.roots = frozenset(root.id for root in roots)
+    _forget_others(page)
+    for root in roots:
+        if root.is_trashed:
+            page.placing.roots -= {root.id}
+            if page.tree.links(root.id):
+                page.placing.lose(root.id)
+        else:
+            node = Node(root.name, Way.FOLDER, version=root.version, drive_id=root.drive_id)
+            stamp = page.placing.sharing.stamp_of(root)
+            _keep(page, root.id, replace(node, access=stamp), is_crawled=cursor.is_whole or None)
+    return True
+
+
+def _note_lost(page: Page, folder_id: str, error: SourceUnavailable) -> bool:
+    """Whether it was new that the folder is lost. Nobody tells of what happens in it meanwhile, so once it is back it is crawled:
+    to remember that, this pass has to end well. The next ones fail until it is back."""
+    link = page.tree.links(folder_id).get(ROOT)
+    if link is None or link.due == Due.CRAWL:
+        return False
+    page.tree.mark(link, Due.CRAWL)
+    page.unlisted.append(Unlisted(f"folder {folder_id}", str(error)))
+    return True
+
+
+def _root(calls: DriveCalls, folder_id: str) -> Item:
+    try:
+        root = Item.parse(calls.file(folder_id))
+    except (DocumentGone, DocumentRefused) as error:
+        raise lost_root(folder_id, calls.account) from error
+    if root is None or root.way is not Way.FOLDER:
+        raise SourceUnavailable(
+            f"{folder_id} is no folder of Drive: remove the connector and add it with a folder's id."
+        )
+    return root
+
+
+def _begin_feed(page: Page, drive_id: str) -> None:
+    """A folder that was shared out of a shared drive is told of in the account's own feed."""
+    feeds = page.placing.feeds
+    if drive_id and drive_id not in feeds:
+        try:
+            feeds[drive_id] = page.calls.start_page_token(drive_id=drive_id)
+        except SharedDriveGone:
+            drive_id = ""
+    if not drive_id and "" not in feeds:
+        feeds[""] = page.calls.start_page_token()
+
+
+def _forget_others(page: Page) -> None:
+    """The folders that other settings named. Their documents are swept: with other settings a pass lists everything."""
+    after = ""
+    while links := page.tree.children(ROOT, after=after, limit=1_000):
+        for link in links:
+            if link.node not in page.placing.roots:
+                known = page.tree.node(link.node)
+                page.tree.unlink(link.node, ROOT)
+                if known is not None and not page.tree.reaches(link.node):
+                    page.tree.forget(link.node)
+                    if not known.is_document:
+                        page.tree.place(link.node, known, [LOST], due=Due.DROP)
+        after = links[-1].node
+
+
+def _begin_flat(page: Page, cursor: Cursor) -> Cursor:
+    calls, placing = page.calls, page.placing
+    drives: dict[str, str] = {}
+    roots: dict[str, Node] = {}
+    if page.scope.drive_id is None:
+        mine = _root(calls, MY_DRIVE)
+        roots[mine.id] = Node(_MY_DRIVE_NAME, Way.FOLDER)
+        _begin_feed(page, "")
+        drives = _drives(calls)
+    lost = _lost(page, drives)
+    for drive_id, name in drives.items():
+        roots[drive_id] = Node(name, Way.FOLDER, drive_id=drive_id)
+        if drive_id not in placing.feeds:
+            placing.feeds[drive_id] = calls.start_page_token(drive_id=drive_id)
+    roots[ORPHANS] = Node(_ORPHANS_NAME, Way.FOLDER)
+    placing.roots = frozenset(roots)
+    had = any(page.tree.children(root, limit=1) for root in roots)
+    for root, node in roots.items():
+        if node.drive_id:
+            node = replace(node, access=placing.sharing.stamp_of_drive(root))
+        due = Due.VERIFY if had and cursor.is_whole else None
+        is_back = root in page.cursor.lost  # nobody told of what happened in it meanwhile
+        _keep(page, root, node, is_crawled=False if cursor.is_whole else is_back or None, otherwise=due)
+    return cursor.with_(lost=lost, had_documents=had and cursor.is_whole)
+
+
+def _drives(calls: DriveCalls) -> dict[str, str]:
+    """The shared drives of which the account is a member, with their names."""
+    found: dict[str, str] = {}
+    token: str | None = None
+    while len(found) < DRIVES_MAX:
+        answer = calls.shared_drives(page_token=token)
+        found.update((drive["id"], str(drive.get("name", ""))) for drive in answer["drives"] if drive.get("id"))
+        token = answer.get("nextPageToken")
+        if not token:
+            break
+    return found
+
+
+def _lost(page: Page, drives: dict[str, str]) -> tuple[str, ...]:
+    """Those that were there and are not: each is asked for, and given up if the pass before did not find it either."""
+    scope, feeds = page.scope, page.placing.feeds
+    lost: list[str] = []
+    expected = [scope.drive_id] if scope.drive_id else [*filter(None, feeds), *(() if feeds else _remembered(page))]
+    for drive_id in dict.fromkeys((*expected, *page.cursor.lost)):
+        if drive_id in drives:
+            continue
+        try:
+            drives[drive_id] = str(page.calls.shared_drive(drive_id).get("name", ""))
+            continue
+        except SharedDriveGone:
+            pass
+        if drive_id not in page.cursor.lost:
+            page.unlisted.append(gone(drive_id))
+            lost.append(drive_id)
+            continue
+        feeds.pop(drive_id, None)
+        if page.tree.links(drive_id):
+            page.placing.lose(drive_id)
+        if scope.drive_id:
+            lost.append(drive_id)
+    return tuple(lost)
+
+
+def _remembered(page: Page) -> Iterator[str]:
+    """The shared drives of a pass whose cursor was given up."""
+    after = ""
+    while links := page.tree.children(ROOT, after=after, limit=1_000):
+        yield from (link.node for link in links if Node.of(link.record).drive_id == link.node)
+        after = links[-1].node
+
+
+def gone(drive_id: str) -> Unlisted:
+    return Unlisted(
+        f"shared drive {drive_id}",
+        "The shared drive is deleted, or the account is no member any more. What it held is deleted if the next pass does "
+        "not find it either.",
+    )
+
+
+def _keep(page: Page, root_id: str, node: Node, *, is_crawled: bool | None, otherwise: Due | None = None) -> None:
+    """The root is there. It is crawled if that is said, or if it is not said and the root is new or was changed."""
+    known, links = page.tree.node(root_id), page.tree.links(root_id)
+    if is_crawled is None:
+        is_crawled = not page.tree.is_placed(root_id) or known is None or _is_changed(known, node)
+    is_due = is_crawled or any(link.due == Due.CRAWL for link in links.values())
+    epoch = page.placing.epoch if is_crawled or known is None else known.epoch
+    parents = dict.fromkeys((ROOT, *(parent for parent in links if parent != LOST)))
+    page.tree.place(root_id, replace(node, epoch=epoch), list(parents), due=Due.CRAWL if is_due else otherwise)
+
+
+def _is_changed(known: Node, node: Node) -> bool:
+    return (known.name, known.access) != (node.name, node.access)
+
+
+__all__ = ["RELIST_AFTER", "begin", "gone", "to_changes"]
