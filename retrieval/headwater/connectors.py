@@ -231,6 +231,10 @@ class SourceUnavailable(PermanentError):
     """The whole source cannot be read: a folder that is gone, a credential that was revoked."""
 
 
+class DocumentFault(TransientError):
+    """The source fails at this document and at no other. Waiting may help: a few times, and then it is the document's."""
+
+
 class DocumentGone(PermanentError):
     """The document was listed and is no longer there."""
 
@@ -259,6 +263,7 @@ __all__ = [
     "Describer",
     "Description",
     "DocumentDenied",
+    "DocumentFault",
     "DocumentGone",
     "DocumentRefused",
     "DocumentTooLarge",

@@ -8,12 +8,13 @@ from typing import Any, Literal
 
 import pytest
 
-from activities.connectors.drive.calls import DriveCalls, quote
+from activities.connectors.drive.calls import DriveCalls, quote, told_from_an_outage
 from activities.connectors.drive.credentials import CredentialSource
 from activities.connectors.drive.errors import DriveFault, SharedDriveGone
 from activities.connectors.drive.service import DriveService
 from headwater.connectors import (
     DocumentDenied,
+    DocumentFault,
     DocumentGone,
     DocumentRefused,
     DocumentTooLarge,
@@ -249,6 +250,33 @@ def test_answers_that_break_off_are_asked_for_again(drive: RunningDrive, as_: As
             ada.changes(start)
         assert type(raised.value) is expected
         assert ada.changes(start)["newStartPageToken"]
+
+
+def test_a_file_at_which_drive_fails_is_told_from_an_outage_of_drive(drive: RunningDrive, as_: As) -> None:
+    ada = as_(ADA)
+    document = drive.world.add_document("Holidays", {"text/markdown": "# Holidays"}, owner=ADA).id
+
+    def read() -> HeadwaterError:
+        with pytest.raises(HeadwaterError) as raised, told_from_an_outage(ada):
+            ada.export(document, "text/markdown", max_bytes=100)
+        return raised.value
+
+    drive.faults.add(Fault("drive.files.export*", file_id=document, status=500, times=None))
+    assert type(read()) is DocumentFault
+    drive.faults.add(Fault("drive.about.get", status=503, times=1))
+    assert type(read()) is DriveFault
+    drive.faults.add(Fault("drive.about.get", status=429, reason="rateLimitExceeded", times=1))
+    assert type(read()) is Throttled
+
+
+def test_nobody_asks_how_drive_is_while_files_can_be_read(drive: RunningDrive, as_: As) -> None:
+    ada = as_(ADA)
+    file = drive.world.add_file("a.md", "# A", owner=ADA).id
+    with told_from_an_outage(ada):
+        ada.download(file, max_bytes=100)
+    with pytest.raises(DocumentGone), told_from_an_outage(ada):
+        ada.file("nobody-has-this-id")
+    assert drive.log.count("drive.about.get") == 0 < drive.log.count("drive.files.*")
 
 
 @pytest.fixture

@@ -4,13 +4,14 @@ Shared drives are left out of every answer unless a call says twice that it know
 unless the mask forgot to ask for one.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Final, Literal
 
 from activities.connectors.drive import fields
 from activities.connectors.drive.errors import Call, DriveFault, Of
 from activities.connectors.drive.service import DriveService
-from headwater.connectors import InvalidCursor
+from headwater.connectors import DocumentFault, InvalidCursor
 
 FILES_MAX: Final = 1_000  # in a page of files or changes
 PERMISSIONS_MAX: Final = 100
@@ -182,6 +183,16 @@ class DriveCalls:
         return Call(action, of, has_cursor=cursor is not None, account=self._account)
 
 
+@contextmanager
+def told_from_an_outage(calls: DriveCalls) -> Iterator[None]:
+    """Faults in here are `DocumentFault`, one file's own, if Drive is well otherwise. Who is well is asked only after a fault."""
+    try:
+        yield
+    except DriveFault as fault:
+        calls.about()  # raises what goes for every file
+        raise DocumentFault(str(fault), retry_after_s=fault.retry_after_s) from None
+
+
 def quote(value: str) -> str:
     """``value`` as a string of a search query: quotation marks and backslashes in it are escaped."""
     escaped = value.replace("\\", "\\\\").replace("'", "\\'")
@@ -214,4 +225,4 @@ def _listed(answer: dict[str, Any], name: str) -> dict[str, Any]:
     return answer
 
 
-__all__ = ["DRIVES_MAX", "FILES_MAX", "PERMISSIONS_MAX", "DriveCalls", "quote"]
+__all__ = ["DRIVES_MAX", "FILES_MAX", "PERMISSIONS_MAX", "DriveCalls", "quote", "told_from_an_outage"]
