@@ -324,6 +324,7 @@ def test_a_broken_connection_is_waited_out_and_quotes_nothing(error: Exception) 
         (auth.GoogleAuthError(SECRET), "renew or replace"),
         (ssl.SSLCertVerificationError(SECRET), "certificate"),
         (FileNotFoundError(2, SECRET), "certificates"),
+        (httplib2.error.ProxiesUnavailableError(SECRET), "PySocks"),
     ],
 )
 def test_a_sign_in_that_is_refused_stops_the_connector_and_quotes_nothing(error: Exception, says: str) -> None:

@@ -137,6 +137,16 @@ def test_a_connection_that_was_closed_meanwhile_is_opened_again(drive: RawDrive,
         assert listed(service) == {}
 
 
+def test_a_server_on_this_machine_is_asked_past_a_proxy_and_another_one_is_not(
+    drive: RawDrive, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    drive.script(FILES, says({}))
+    assert listed(connect()) == {}
+    error = failure(connect(root_url="http://emulator/"))
+    assert type(error) is SourceUnavailable and "proxy" in str(error)
+
+
 def test_a_server_that_is_away_is_waited_for(connect: Connect) -> None:
     with running_raw_drive() as gone:
         service = connect(root_url=gone.url)

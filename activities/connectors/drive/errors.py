@@ -126,6 +126,11 @@ def translate(error: Exception, call: Call, *, now: datetime | None = None) -> H
         )
     if isinstance(error, FileNotFoundError):
         return SourceUnavailable("The file of trusted certificates does not exist: check HTTPLIB2_CA_CERTS.")
+    if isinstance(error, httplib2.error.ProxiesUnavailableError):
+        return SourceUnavailable(
+            "The environment names a proxy, for which Google's client needs the package PySocks: install it beside the "
+            "worker, or except Drive's host with no_proxy."
+        )
     if isinstance(error, _AMPLIFIED):
         return DriveFault(f"The answer to the call to {call.action} unpacks to more than is read: it is asked again.")
     if isinstance(error, _TRANSPORT):
