@@ -256,6 +256,37 @@ def test_a_document_that_has_no_markdown_is_plain_text_without_a_byte_order_mark
     assert (content.data, content.name, content.media_type) == (b"Plan", "Plan.txt", TEXT)
 
 
+def test_a_document_that_always_fails_as_markdown_is_plain_text(reading: Reading) -> None:
+    file = reading.document({MARKDOWN: "# Plan", TEXT: "Plan"})
+    reading.fail(EXPORT, status=500, times=3)
+    assert reading.read(file).media_type == TEXT
+    assert reading.asked(EXPORT, "drive.about.get") == [4, 1] and reading.waits == [1.0, 4.0]
+
+
+def test_a_document_does_not_change_its_form_with_the_weather(reading: Reading) -> None:
+    file = reading.document({MARKDOWN: "# Plan", TEXT: "Plan"})
+    reading.fail(EXPORT, status=500, times=2)
+    assert reading.read(file).media_type == MARKDOWN
+    reading.fail(EXPORT, status=503, retry_after="30", times=1)
+    with pytest.raises(DriveFault) as caught:
+        reading.read(file)
+    assert caught.value.retry_after_s == 30
+    reading.fail("drive.about.get", status=503)
+    reading.fail(EXPORT, status=500)
+    with pytest.raises(DriveFault):
+        reading.read(file)
+    assert reading.drive.log.of(EXPORT)[-1].parameters["mimeType"] == MARKDOWN
+
+
+def test_a_document_that_always_fails_in_every_form_has_failed_and_is_not_refused(reading: Reading) -> None:
+    both, one = reading.document({MARKDOWN: "x", TEXT: "x"}), reading.document({MARKDOWN: "x"})
+    reading.fail(EXPORT, file_id=both, status=500)
+    reading.fail(EXPORT, file_id=one, status=500, times=3)
+    for file in (both, one):
+        with pytest.raises(DriveFault):
+            reading.read(file)
+
+
 def test_a_spreadsheet_is_all_of_its_tabs(reading: Reading) -> None:
     content = reading.read(
         reading.document({XLSX: sheet(), "text/csv": "first tab"}, kind="spreadsheet", name="Budget")

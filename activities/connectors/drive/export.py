@@ -6,7 +6,7 @@ file may not read it in any.
 """
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -24,6 +24,8 @@ from headwater.connectors import (
 from headwater.errors import HeadwaterError
 
 PREPARED_WITHIN_S: Final = 120.0
+# Between attempts at a form in place of which there is another one: what fails so often does not fail with the weather.
+FAULT_WAITS_S: Final = (1.0, 4.0)
 _FIRST_WAIT_S: Final = 0.5
 _LONGEST_WAIT_S: Final = 8.0
 _MAGIC: Final = {XLSX: b"PK", PPTX: b"PK", PDF: b"%PDF-"}
@@ -43,6 +45,14 @@ class Exported:
     media_type: str
 
 
+class _FormFault(DocumentRefused):
+    """Drive is well, and fails to give the document in this form."""
+
+    def __init__(self, fault: DriveFault) -> None:
+        super().__init__(str(fault))
+        self.fault = fault
+
+
 @dataclass(frozen=True, slots=True)
 class Exporter:
     """Exports with one account. ``wait`` sleeps between two questions for an operation."""
@@ -52,16 +62,16 @@ class Exporter:
     resource_key: str | None = None
     wait: Callable[[float], None] = time.sleep
 
-    def export(self, file: Mapping[str, Any], forms: Iterable[str]) -> Exported:
+    def export(self, file: Mapping[str, Any], forms: Sequence[str]) -> Exported:
         """The first of ``forms`` that is to be had.
 
-        ``file`` has its ``id`` and ``exportLinks``. Raises `DocumentTooLarge` if a form failed for its size, else what the
-        last form failed with.
+        ``file`` has its ``id`` and ``exportLinks``. Of the failures of all forms it raises the one that promises most: a
+        fault may pass, and a limit may be raised.
         """
-        failures: list[HeadwaterError] = []
+        failures: list[DocumentTooLarge | DocumentRefused] = []
         for media_type in forms:
             try:
-                data = self._export(file, media_type)
+                data = self._export(file, media_type, is_last=media_type == forms[-1])
             except DocumentDenied:
                 raise
             except (DocumentTooLarge, DocumentRefused) as error:
@@ -70,12 +80,14 @@ class Exporter:
                 return Exported(clean_export(data) if media_type in _TEXTS else data, media_type)
         if not failures:
             raise DocumentUnsupported("Drive has no form of the document that is read here.")
+        if (fault := next((error.fault for error in failures if isinstance(error, _FormFault)), None)) is not None:
+            raise fault
         raise next((error for error in failures if isinstance(error, DocumentTooLarge)), failures[-1])
 
-    def _export(self, file: Mapping[str, Any], media_type: str) -> bytes:
+    def _export(self, file: Mapping[str, Any], media_type: str, *, is_last: bool) -> bytes:
         file_id = str(file["id"])
         try:
-            return self.calls.export(file_id, media_type, max_bytes=self.max_bytes, resource_key=self.resource_key)
+            return self._directly(file_id, media_type, is_last=is_last)
         except DocumentTooLarge as error:
             limit = error  # Drive's, or ours: the other ways end at ours
         data = self._by_link(file, media_type)
@@ -85,6 +97,20 @@ class Exporter:
             return self._prepared(file_id, media_type)
         except DocumentRefused:
             raise limit from None
+
+    def _directly(self, file_id: str, media_type: str, *, is_last: bool) -> bytes:
+        """By `files.export`. Some documents fail in one form, with 500 each time, and not in another."""
+        for wait_s in (*FAULT_WAITS_S, None):
+            try:
+                return self.calls.export(file_id, media_type, max_bytes=self.max_bytes, resource_key=self.resource_key)
+            except DriveFault as fault:
+                if is_last or fault.retry_after_s is not None:
+                    raise
+                if wait_s is None:
+                    self.calls.about()  # raises if it is Drive that fails, and not the form
+                    raise _FormFault(fault) from None
+            self.wait(wait_s)
+        raise AssertionError("The last attempt returns or raises.")
 
     def _by_link(self, file: Mapping[str, Any], media_type: str) -> bytes | None:
         """What the file's link for the form gives; ``None`` if it gives nothing that could be the form."""
