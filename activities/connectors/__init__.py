@@ -49,7 +49,7 @@ class WorkersConnectors:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._sessions: "DriveSessions | None" = None
+        self._sessions: DriveSessions | None = None
 
     def __call__(self, kind: str, config: Mapping[str, Any], *, name: str, memory: Memory | None = None) -> Connector:
         sessions = self._of_drive() if kind == "drive" else None
