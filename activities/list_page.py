@@ -5,13 +5,14 @@ Nothing is read here, and nothing is deleted unless the listing was complete.
 """
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
 from typing import Final
 
 from temporalio import activity
 
 from activities.connectors import MakeConnector, make_connector
-from activities.containment import check_running, contained
+from activities.containment import HandedOver, check_running, contained
 from activities.contracts import ListedPage, ListPage
 from activities.heartbeat import heartbeating
 from activities.plan import BROUGHT, Plan, is_failed, plan
@@ -24,6 +25,7 @@ from headwater.connectors import Change, ChangeKind, Connector
 
 # An activity may not run for ever, and what it listed is lost if its worker dies: after this long a page is cut.
 LISTING_S: Final = 20.0
+PAGE_BEFORE: Final = timedelta(milliseconds=100)  # how often it is asked whether it is published
 WALKS_KEPT: Final = 16
 
 
@@ -84,7 +86,7 @@ class PageLister:
         room = wanted.page_size
         with heartbeating():
             while not draft.is_complete and room >= max(1, wanted.page_size // 2) and time.monotonic() < until:
-                self._take(draft, connector, row, limit=room, full=wanted.in_pass.full)
+                self._take(draft, connector, row, wanted, limit=room)
                 room = wanted.page_size - len(draft.items)
                 activity.heartbeat(draft.listed)
                 check_running()
@@ -103,24 +105,39 @@ class PageLister:
             self._walks.pop(next(iter(self._walks)), None)
         return self._connectors(row.kind, row.config, name=row.name)
 
-    def _take(self, draft: Draft, connector: Connector, row: ConnectorRow, *, limit: int, full: bool) -> None:
+    def _take(self, draft: Draft, connector: Connector, row: ConnectorRow, wanted: ListPage, *, limit: int) -> None:
         listed = connector.list_page(draft.cursor, limit=limit)
+        source_ids = [change.source_id for change in listed.changes]
+        self._await_page_before(wanted, source_ids)
         known = listing.known_sources(
-            self._store,
-            connector_id=row.connector_id,
-            scope_id=row.scope_id,
-            source_ids=[change.source_id for change in listed.changes],
+            self._store, connector_id=row.connector_id, scope_id=row.scope_id, source_ids=source_ids
         )
         for change in listed.changes:
-            self._add(draft, change, known, rule_version=row.rule_version, full=full)
+            self._add(draft, change, known, rule_version=row.rule_version, full=wanted.in_pass.full)
         draft.listed += len(listed.changes)
         draft.unlisted += listed.unlisted
         draft.cursor, draft.is_complete = listed.cursor, listed.done
+
+    def _await_page_before(self, wanted: ListPage, source_ids: Sequence[str]) -> None:
+        """Until the page before is published if it brings one of these documents too: the store says how they were before it.
+
+        A document that is deleted and comes back within a pass would be found unchanged, and then be deleted.
+        """
+        run, until = wanted.in_pass, time.monotonic() + LISTING_S
+        while listing.is_under_way(
+            self._store, connector_id=run.connector_id, pass_no=run.pass_no, seq=wanted.seq, source_ids=source_ids
+        ):
+            if time.monotonic() > until:
+                raise HandedOver("The page before is not published yet; the next attempt waits on.")
+            activity.heartbeat()
+            check_running()
+            activity.wait_for_worker_shutdown_sync(PAGE_BEFORE)
 
     def _add(
         self, draft: Draft, change: Change, known: Mapping[str, Known], *, rule_version: int, full: bool
     ) -> None:  # fmt: skip
         held = known.get(change.source_id)
+        draft.items.pop(change.source_id, None)  # what was listed last counts
         if change.kind is ChangeKind.DELETE:
             if held is not None:
                 draft.items[change.source_id] = Item(kind="delete", source_id=change.source_id)

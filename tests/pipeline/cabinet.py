@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -64,6 +64,9 @@ class Cabinet:
     papers: dict[str, Paper] = field(default_factory=dict)
     fetched: list[str] = field(default_factory=list)
     described: list[str] = field(default_factory=list)
+    feed: list[Callable[[], Sequence[str]]] = field(
+        default_factory=list
+    )  # a page each: ids of what changed; empty: all is listed
 
     def put(self, source_id: str, text: str, name: str, **fields: Any) -> None:
         self.papers[source_id] = Paper(text.encode(), name, **fields)
@@ -100,21 +103,30 @@ class _Drawer:
         return "cabinet"
 
     def list_page(self, cursor: str | None, *, limit: int) -> ChangePage:
-        """All there is, whatever the cursor. What is to be shown travels in the locator, as of when it was listed."""
-        changes = [
-            Change(
-                kind=ChangeKind.UPSERT,
-                source_id=source_id,
-                locator=json.dumps(paper.shown),
-                version=paper.version,
-                path=paper.path,
-                grants=GrantSet(everyone=True),
-                label=json.dumps(paper.shown),
-            )
-            for source_id, paper in sorted(self._cabinet.papers.items())
-        ]
-        assert len(changes) <= limit
-        return ChangePage(changes, "", done=True)
+        feed, page = self._cabinet.feed, int(cursor or 0)
+        source_ids = feed[page]() if feed else sorted(self._cabinet.papers)
+        assert len(source_ids) <= limit
+        return ChangePage(
+            [self._change(source_id) for source_id in source_ids],
+            cursor=str(page + 1 if feed else 0),
+            done=page + 1 >= len(feed),
+            is_whole=not feed,
+        )
+
+    def _change(self, source_id: str) -> Change:
+        """What is to be shown travels in the locator, as of when it was listed."""
+        paper = self._cabinet.papers.get(source_id)
+        if paper is None:
+            return Change(ChangeKind.DELETE, source_id, locator="")
+        return Change(
+            kind=ChangeKind.UPSERT,
+            source_id=source_id,
+            locator=json.dumps(paper.shown),
+            version=paper.version,
+            path=paper.path,
+            grants=GrantSet(everyone=True),
+            label=json.dumps(paper.shown),
+        )
 
     def restart(self, cursor: str | None) -> str | None:
         return cursor

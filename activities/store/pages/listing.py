@@ -117,6 +117,13 @@ def position(store: Store, *, connector_id: int, pass_no: int, seq: int, fence: 
     return Position(cursor=row[2], is_complete=row[3], sweep_after=row[4])
 
 
+def is_under_way(store: Store, *, connector_id: int, pass_no: int, seq: int, source_ids: Sequence[str]) -> bool:
+    """Whether the page before ``seq`` brings one of ``source_ids`` and is not published. All pages before that one are."""
+    with store.connection() as connection:
+        key = {"connector_id": connector_id, "pass_no": pass_no, "seq": seq, "source_ids": list(source_ids)}
+        return connection.execute(queries(store.schema, "listing")["under_way"], key).fetchone() is not None
+
+
 def known_sources(store: Store, *, connector_id: int, scope_id: int, source_ids: Sequence[str]) -> dict[str, Known]:
     """What is held of ``source_ids``, by id. Ids that this connector does not hold are missing."""
     with store.connection() as connection, connection.cursor(row_factory=class_row(Known)) as cursor:

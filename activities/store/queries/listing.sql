@@ -12,6 +12,13 @@ SELECT c.fence, c.owner, coalesce(p.cursor_out, c.cursor) AS cursor, coalesce(p.
   LEFT JOIN {schema}.page p ON p.connector_id = c.connector_id AND p.pass_no = %(pass_no)s AND p.seq = %(seq)s - 1
  WHERE c.connector_id = %(connector_id)s AND c.pass_no = %(pass_no)s;
 
+-- under_way --
+-- Pages are published one after the other, and one is listed while the one before is staged: that one alone may be unpublished.
+SELECT i.source_id FROM {schema}.page p JOIN {schema}.page_item i USING (page_id)
+ WHERE p.connector_id = %(connector_id)s AND p.pass_no = %(pass_no)s AND p.seq = %(seq)s - 1 AND p.state <> 'published'
+   AND i.source_id = ANY (%(source_ids)s)
+ LIMIT 1;
+
 -- known_sources --
 -- What is held for each listed id: how it was last read, whether readers see it at the live pointer (while that is pinned: whether
 -- the build shows it), and whether it must not be served.
