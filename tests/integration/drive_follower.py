@@ -113,10 +113,10 @@ def name_of(change: Change) -> str:
 
 @contextmanager
 def following(folder: Path, world: World, *, email: str = ROBOT, **config: Any) -> Iterator[Follower]:
-    """A follower of a served world, with a service account's rights. The connections are closed at the end."""
+    """A follower of a served world, with the rights of ``email``. The connections are closed at the end."""
     sessions = DriveSessions()
     with running_drive(world) as drive:
-        credentials = drive.service_account_file(folder, email)
+        credentials = drive.authorized_user_file(folder, email)
         settings = {"root_url": f"{drive.url}/", "credentials": str(credentials), **config}
         try:
             yield Follower(drive, settings, sessions)

@@ -43,8 +43,8 @@ def test_drive_keeps_the_contract(scope: str, tmp_path: Path) -> None:
     else:
         folder = world.add_folder("Office", owner=ADA).id
         world.share(folder, ROBOT, role="writer")
-    wanted = {"folder": {"folder_ids": [folder]}, "account": {}, "shared drive": {"drive_id": folder}}[scope]
-    with following(tmp_path, world, **wanted) as follower:
+    wanted: dict[str, dict[str, object]] = {"folder": {"folder_ids": [folder]}, "shared drive": {"drive_id": folder}}
+    with following(tmp_path, world, **wanted.get(scope, {})) as follower:
         check_connector(DriveCorpus(follower, folder), memory=follower.memory)
 
 

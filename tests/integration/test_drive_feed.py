@@ -126,7 +126,7 @@ def test_a_restored_file_comes_back_as_it_was(office: Office, follower: Follower
 
 @pytest.mark.parametrize("way", ["trash", "delete", "move out", "hide"])
 def test_a_folder_that_goes_takes_everything_below_with_it(way: str, office: Office, follower: Follower) -> None:
-    for number in range(30):
+    for number in range(12):
         office.file(f"{number}.md", parent=office.old)
     follower.sync()
     match way:
@@ -139,7 +139,7 @@ def test_a_folder_that_goes_takes_everything_below_with_it(way: str, office: Off
         case _:
             office.world.edit(office.hr, inherited_permissions_disabled=True)
 
-    done = follower.sync(limit=7)
+    done = follower.sync(limit=5)
 
     assert follower.names == ["plan.md"]
     assert not done.is_whole

@@ -118,11 +118,11 @@ class Placing:
         """What the item hangs under: its folders in reach, and the shortcuts that lead to it."""
         held = self.tree.links(item.id)
         parents = self._folders(item, how)
+        if not parents and self.scope.holds(item):
+            parents.append(ORPHANS)
         parents += [parent for parent in held if self._is_kept(item, parent)]
         if under is not None:
             parents.append(under)
-        if not parents and self.scope.holds(item):
-            parents.append(ORPHANS)
         return list(dict.fromkeys(parents))
 
     def _folders(self, item: Item, how: How) -> list[str]:

@@ -182,7 +182,11 @@ def _lost(page: Page, drives: dict[str, str]) -> tuple[str, ...]:
     """Those that were there and are not: each is asked for, and given up if the pass before did not find it either."""
     scope, feeds = page.scope, page.placing.feeds
     lost: list[str] = []
-    expected = [scope.drive_id] if scope.drive_id else [*filter(None, feeds), *(() if feeds else _remembered(page))]
+    expected = (
+        [scope.drive_id]
+        if scope.drive_id
+        else [*filter(None, feeds), *(() if page.cursor.feeds else _remembered(page))]
+    )
     for drive_id in dict.fromkeys((*expected, *page.cursor.lost)):
         if drive_id in drives:
             continue
