@@ -7,6 +7,7 @@ from typing import Any, Final
 from activities.accept_ingest import IngestKeeper
 from activities.begin_reindex import ReindexBeginner
 from activities.collect_garbage import GarbageCollector
+from activities.connectors import WorkersConnectors
 from activities.delete_sources import SourceDeleter
 from activities.embed_batch import BatchEmbedder
 from activities.embedder_source import EmbedderSource
@@ -20,12 +21,14 @@ from activities.prepare_page import PagePreparer
 from activities.propagate_deletion import DeletionPropagator
 from activities.publish_page import PagePublisher
 from activities.read_document import FETCHER, size_limit
+from activities.remove_connector import ConnectorRemover
 from activities.repoint import SourceMover
 from activities.restage_page import PageRestager
 from activities.set_access import AccessKeeper
 from activities.set_generation import PointerMover
 from activities.stage_green import GreenStager
 from activities.store import Store
+from activities.try_connector import ConnectorTrier
 from workers.options import WorkerOptions
 from workflows.collect_garbage import CollectGarbage
 from workflows.collect_tick import CollectTick
@@ -33,6 +36,7 @@ from workflows.delete_sources import DeleteSources
 from workflows.ingest_sources import IngestSources
 from workflows.propagate_deletion import PropagateDeletion
 from workflows.reindex_corpus import ReindexCorpus
+from workflows.remove_connector import RemoveConnector
 from workflows.rename_sources import RenameSources
 from workflows.repoint_source import RepointSource
 from workflows.retire_build import RetireBuild
@@ -40,6 +44,7 @@ from workflows.set_generation import SetGeneration
 from workflows.set_source_access import SetSourceAccess
 from workflows.sync_corpus import SyncCorpus
 from workflows.sync_tick import SyncTick
+from workflows.try_connector import TryConnector
 
 Activities = Sequence[Callable[..., Any]]
 
@@ -57,6 +62,8 @@ WORKFLOWS: Final[Sequence[type]] = (
     SetGeneration,
     CollectGarbage,
     CollectTick,
+    RemoveConnector,
+    TryConnector,
 )
 
 
@@ -66,6 +73,8 @@ def io_activities(
     """Listing, reading and cutting, and what loads an embedder to decide. ``tools`` closes what was opened for it."""
     pool = ParserPool(options.cores)
     tools.callback(pool.close)
+    connectors = WorkersConnectors()
+    tools.callback(connectors.close)
     parsers = CURRENT | {FETCHER, size_limit(options.max_document_bytes)}
     beginner = ReindexBeginner(
         store,
@@ -77,13 +86,14 @@ def io_activities(
         keep_days=options.keep_days,
     )
     return (
-        PageLister(store, parsers=parsers).list_page,
-        PagePreparer(store, embedders, pool, max_bytes=options.max_document_bytes).prepare_page,
+        PageLister(store, parsers=parsers, connectors=connectors).list_page,
+        PagePreparer(store, embedders, pool, max_bytes=options.max_document_bytes, connectors=connectors).prepare_page,
         _ingest_keeper(store, embedders, options).accept_ingest,
         PageRestager(store, embedders).restage_page,
         beginner.begin_reindex,
         GreenStager(store, embedders).stage_green,
         BuildKeeper(store).index_slab,
+        ConnectorTrier(store, make=connectors).try_connector,
     )
 
 
@@ -99,6 +109,7 @@ def db_activities(store: Store, embedders: EmbedderSource, options: WorkerOption
         store, service_principals=options.service_principals, handlers=options.deletion_handlers
     )
     mover = SourceMover(store, service_principals=options.service_principals, handlers=options.repoint_handlers)
+    remover = ConnectorRemover(store)
     collector = GarbageCollector(
         store,
         keep_generations=options.keep_generations,
@@ -129,6 +140,10 @@ def db_activities(store: Store, embedders: EmbedderSource, options: WorkerOption
         collector.collect_page,
         collector.list_scopes,
         collector.list_outgrown,
+        remover.begin_removal,
+        remover.sweep_page,
+        remover.keep_sources,
+        remover.drop_connector,
     )
 
 

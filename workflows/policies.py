@@ -87,6 +87,11 @@ POLICIES: Final = {
     "collect_page": _policy(DB, seconds=120, heartbeat_s=20, first_s=1, longest_s=60),
     "list_scopes": _policy(DB, seconds=30, heartbeat_s=None, first_s=1, longest_s=60),
     "list_outgrown": _policy(DB, seconds=300, heartbeat_s=20, first_s=1, longest_s=60),
+    "begin_removal": _policy(DB, seconds=15, heartbeat_s=None, first_s=0.2, longest_s=10),
+    "sweep_page": _policy(DB, seconds=30, heartbeat_s=None, first_s=0.2, longest_s=10),
+    "keep_sources": _policy(DB, seconds=30, heartbeat_s=None, first_s=0.2, longest_s=10),
+    "drop_connector": _policy(DB, seconds=600, heartbeat_s=20, first_s=0.2, longest_s=10),
+    "try_connector": _policy(IO, seconds=120, heartbeat_s=20, first_s=1, longest_s=10),
     "advance_checkpoint": _policy(DB, seconds=15, heartbeat_s=None, first_s=0.2, longest_s=10),
     "end_pass": _policy(DB, seconds=15, heartbeat_s=None, first_s=0.2, longest_s=10),
 }

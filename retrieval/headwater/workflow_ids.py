@@ -21,6 +21,8 @@ PREFIXES: Final = {
     "RetireBuild": "retire",
     "SetGeneration": "generation",
     "CollectGarbage": "gc",
+    "RemoveConnector": "remove",
+    "TryConnector": "try",
 }
 
 

@@ -128,6 +128,56 @@ def test_what_is_no_time_is_wrong_usage(headwater: CommandLine, every: str) -> N
     assert f"--every {every} must be a number with s, m, h or d" in ended.err
 
 
+def test_a_trial_says_in_one_sentence_what_it_found(headwater: CommandLine, tmp_path: Path) -> None:
+    shelf = files(tmp_path / "tried", {"a.md": "# One\n"})
+    corpus = "me/docs/tried"
+    headwater.json_here("sync", "folder", shelf, "--corpus", corpus, "--name", "tried", "--grant", "everyone")
+    tried = headwater.run_here("connector", "test", "tried")
+    assert (tried.status, tried.out) == (
+        0,
+        f"Connector tried (folder) of {corpus} can be reached: it lists 1 document.\n",
+    )
+    assert headwater.json_here("connector", "test", "tried") == {
+        "corpus": corpus, "connector": "tried", "kind": "folder", "listed": 1, "is_all": True, "unlisted": []
+    }  # fmt: skip
+
+    shelf.rename(shelf.with_name("gone"))
+    wrong = headwater.run_here("connector", "test", "tried", "--json")
+    assert (wrong.status, wrong.out) == (1, "")
+    assert str(shelf) in wrong.err and wrong.err.count("\n") == 1
+
+
+def test_a_connector_is_removed_with_its_schedule_and_without_its_documents(
+    headwater: CommandLine, tmp_path: Path
+) -> None:
+    shelf = files(tmp_path / "left", {"a.md": "# One\n", "b.md": "# Two\n"})
+    corpus = "me/docs/left"
+    sync = ("sync", "folder", shelf, "--corpus", corpus, "--name", "left", "--grant", "everyone")
+    headwater.json_here(*sync)
+    headwater.json_here("schedule", "set", "left", "--every", "1h")
+    for both in ((), ("--keep-sources", "--delete-sources")):
+        refused = headwater.run_here("connector", "remove", "left", *both)
+        assert (refused.status, refused.out) == (2, "")
+        assert "--keep-sources or --delete-sources" in refused.err
+
+    kept = headwater.run("connector", "remove", "left", "--keep-sources")
+    assert kept.out == (
+        f"Connector left of {corpus} is removed; 2 documents are kept, as stale. Its schedule is removed too.\n"
+    )
+    assert listed(headwater, corpus) == {}
+    assert {each["freshness"] for each in headwater.json_here("status", "--corpus", corpus)["sources"]} == {"stale"}
+    hits = headwater.json_here("search", "one", "--corpus", corpus, "--as", "me")["hits"]
+    assert {hit["provenance"]["provider"] for hit in hits} == {"folder"}
+
+    headwater.json_here(*sync)
+    assert {each["freshness"] for each in headwater.json_here("status", "--corpus", corpus)["sources"]} == {"current"}
+    assert headwater.json_here("schedule", "list", "--corpus", corpus) == {"schedules": []}
+    deleted = headwater.json_here("connector", "remove", "left", "--delete-sources")
+    assert deleted == {"corpus": corpus, "connector": "left", "kept": 0, "deleted": 2, "schedule": False}
+    assert headwater.json_here("status", "--corpus", corpus)["sources"] == []
+    assert (shelf / "a.md").exists()
+
+
 async def _trigger(address: str, connector: str) -> None:
     client = await Client.connect(address)
     await client.get_schedule_handle(sync_schedule_id(Scope.parse(CORPUS), connector)).trigger()

@@ -23,6 +23,8 @@ def test_these_are_the_commands() -> None:
     assert sorted(name for name, command in COMMANDS.items() if not isinstance(command, click.Group)) == [
         "config",
         "connector list",
+        "connector remove",
+        "connector test",
         "doctor",
         "gc",
         "generation list",

@@ -11,6 +11,8 @@ import click
 
 from workers.cli.config import config_command
 from workers.cli.connector import connector_group
+from workers.cli.connector_remove import remove_command
+from workers.cli.connector_try import test_command
 from workers.cli.console import ColourChoice, Output
 from workers.cli.context import Invocation
 from workers.cli.doctor import doctor_command
@@ -101,6 +103,8 @@ for command in (
 for command in (delete_command, grant_command, revoke_command, propagate_command):
     source_group.add_command(command)
 sync_group.add_command(sync_connector_command)
+for command in (test_command, remove_command):
+    connector_group.add_command(command)
 
 
 def run(arguments: Sequence[str] | None = None) -> int:

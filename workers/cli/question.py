@@ -29,7 +29,8 @@ class Question(Generic[Answer]):
 
     @property
     def workflow_id(self) -> str:
-        return workflow_id_of(self.workflow, self.wanted.scope, getattr(self.wanted, "request_id", None))
+        named = (getattr(self.wanted, field, None) for field in ("request_id", "connector"))
+        return workflow_id_of(self.workflow, self.wanted.scope, next(filter(None, named), None))
 
 
 def fresh_request_id() -> str:

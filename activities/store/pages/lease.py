@@ -48,9 +48,16 @@ class PassEnd:
 
 
 def begin_pass(
-    store: Store, connector_id: int, *, owner: str, run: str, full: bool, actor: str | None = None
-) -> Lease:  # fmt: skip
-    """The lease of a new pass, or of the one that `max_pages` stopped; the audit table says that ``actor`` asked for it.
+    store: Store,
+    connector_id: int,
+    *,
+    owner: str,
+    run: str,
+    full: bool,
+    actor: str | None = None,
+    action: str = "sync",
+) -> Lease:
+    """The lease of a new pass, or of the one that `max_pages` stopped; the audit table says that ``actor`` asked for ``action``.
 
     A ``run`` that has the lease already asks a second time, and gets what it was given.
     """
@@ -72,7 +79,9 @@ def begin_pass(
         assert seq is not None and before is not None
         if fence != before[0]:
             detail = Jsonb({"pass_no": pass_no, "full": full})
-            connection.execute(sql["note_audit"], {"connector_id": connector_id, "actor": actor, "detail": detail})
+            connection.execute(
+                sql["note_audit"], {"connector_id": connector_id, "actor": actor, "action": action, "detail": detail}
+            )
         return Lease(pass_no=pass_no, fence=fence, next_seq=seq[0])
 
 

@@ -108,4 +108,4 @@ SELECT CASE WHEN sc.pinned THEN b.head_gen ELSE sc.live_gen END
 
 -- note_audit --
 INSERT INTO {schema}.audit (scope_id, actor, action, detail)
-SELECT scope_id, %(actor)s, 'sync', jsonb_build_object('connector', name) || %(detail)s FROM {schema}.connector WHERE connector_id = %(connector_id)s;
+SELECT scope_id, %(actor)s, %(action)s, jsonb_build_object('connector', name) || %(detail)s FROM {schema}.connector WHERE connector_id = %(connector_id)s;

@@ -64,6 +64,9 @@ Authorized = Annotated[Authorization, _known_fields(Authorization)]
 Instant = Annotated[AwareDatetime, BeforeValidator(_instant)]
 SourceId = Annotated[str, AfterValidator(check_source_id), as_pattern(SOURCE_ID)]
 Name = Annotated[str, AfterValidator(_name), WithJsonSchema({"type": "string", "minLength": 1, "maxLength": 256})]
+ConnectorName = Annotated[
+    str, AfterValidator(lambda value: check_scope_part(value, "connector")), as_pattern(SCOPE_PART)
+]
 RequestId = Annotated[str, AfterValidator(lambda value: check_scope_part(value, "request_id")), as_pattern(SCOPE_PART)]
 
 

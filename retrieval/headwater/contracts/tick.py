@@ -1,17 +1,12 @@
 """``SyncTick``: somebody says that a connector's origin may have changed: a schedule, a webhook."""
 
-from typing import Annotated
-
-from pydantic import AfterValidator
-
-from headwater.contracts.shared import Output, WorkflowInput, as_pattern
-from headwater.ids import SCOPE_PART, check_scope_part
+from headwater.contracts.shared import ConnectorName, Output, WorkflowInput
 
 
 class SyncTickInput(WorkflowInput):
     """Input of ``SyncTick``."""
 
-    connector: Annotated[str, AfterValidator(lambda name: check_scope_part(name, "connector")), as_pattern(SCOPE_PART)]
+    connector: ConnectorName
 
 
 class SyncTickResult(Output):

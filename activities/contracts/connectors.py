@@ -1,0 +1,61 @@
+"""What travels between `RemoveConnector`, `TryConnector` and their activities."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from activities.contracts.payload import Payload
+from activities.contracts.sync import Pass
+from headwater.contracts import WorkflowInput
+from headwater.contracts.shared import ConnectorName
+
+
+class RemoveConnectorInput(WorkflowInput):
+    """``sources``: whether the documents that it alone holds stay, as stale, or are deleted."""
+
+    connector: ConnectorName
+    sources: Literal["keep", "delete"]
+
+
+class RemovedConnector(Payload):
+    """How many documents were kept, and how many were deleted."""
+
+    kept: int = 0
+    deleted: int = 0
+
+
+class KeepSources(Payload):
+    """Documents that a connector leaves behind: those after one of them."""
+
+    in_pass: Pass
+    after: int = 0
+
+
+class KeptSources(Payload):
+    """The last document of a page; None when all are done."""
+
+    after: int | None = None
+
+
+class DropConnector(Payload):
+    in_pass: Pass
+    deleted: int = 0
+    requested_by: str | None = None
+
+
+class TryConnectorInput(WorkflowInput):
+    connector: ConnectorName
+
+
+class UnlistedPart(Payload):
+    path: str
+    reason: str
+
+
+class TriedConnector(Payload):
+    """What a connector lists to begin with. ``is_all``: there is no more."""
+
+    kind: str
+    listed: int = 0
+    is_all: bool = False
+    unlisted: list[UnlistedPart] = Field(default_factory=list)

@@ -1,0 +1,61 @@
+"""Activity `try_connector`: whether a connector's origin can be listed, tried where it will be read: on a worker.
+
+Nothing is read, written or remembered. What is wrong is the failure's sentence, also where waiting could help: whoever
+tries wants to know it now.
+"""
+
+import time
+from typing import Final
+
+from temporalio import activity
+
+from activities.connectors import MakeConnector, make_connector
+from activities.containment import check_running, contained
+from activities.contracts.connectors import TriedConnector, TryConnectorInput, UnlistedPart
+from activities.heartbeat import heartbeating
+from activities.store import Store
+from activities.store.connectors import ConnectorRow, find_connector
+from headwater.connectors import ChangeKind, SourceUnavailable
+from headwater.errors import HeadwaterError, ValidationError
+from headwater.testing import MemoryInMemory
+
+PAGE: Final = 100
+# A first page may hold nothing yet, where folders are looked into one by one.
+LONGEST_S: Final = 20.0
+UNLISTED_SHOWN: Final = 10
+
+
+class ConnectorTrier:
+    """Lists a little of a connector's origin."""
+
+    def __init__(self, store: Store, *, make: MakeConnector = make_connector) -> None:
+        self._store = store
+        self._make = make
+
+    @activity.defn(name="try_connector", no_thread_cancel_exception=True)
+    @contained
+    def try_connector(self, wanted: TryConnectorInput) -> TriedConnector:
+        row = find_connector(self._store, wanted.scope, wanted.connector)
+        if row is None:
+            raise ValidationError(
+                f"Corpus {wanted.scope} has no connector {wanted.connector}: there is nothing to try."
+            )
+        try:
+            with heartbeating():
+                return self._listed(row)
+        except HeadwaterError as error:
+            raise SourceUnavailable(str(error)) from None
+
+    def _listed(self, row: ConnectorRow) -> TriedConnector:
+        connector = self._make(row.kind, row.config, name=row.name, memory=MemoryInMemory())
+        until = time.monotonic() + LONGEST_S
+        cursor: str | None = None
+        while True:
+            page = connector.list_page(cursor, limit=PAGE)
+            listed = sum(change.kind is ChangeKind.UPSERT for change in page.changes)
+            if listed or page.done or page.unlisted or time.monotonic() > until:
+                break
+            cursor = page.cursor
+            check_running()
+        unlisted = [UnlistedPart(path=part.path, reason=part.reason) for part in page.unlisted[:UNLISTED_SHOWN]]
+        return TriedConnector(kind=row.kind, listed=listed, is_all=page.done, unlisted=unlisted)
