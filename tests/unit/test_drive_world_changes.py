@@ -309,6 +309,15 @@ def test_changes_can_be_kept_to_my_drive_and_removals_left_out(world: World) -> 
     assert narrow.seen() == [(mine.id, False)]
 
 
+def test_an_entry_outlives_what_it_shows(world: World) -> None:
+    world.modes.coalesce_changes, world.modes.change_states = False, "then"
+    anns, narrow = Reader(world, ANN), Reader(world, ANN, restrict_to_my_drive=True)
+    file = world.add_file("a.txt", owner=ANN)
+    world.delete(file.id)
+    assert anns.seen() == [(file.id, False), (file.id, True)]
+    assert narrow.seen() == [(file.id, True)]
+
+
 def test_times_that_drive_writes_can_be_off(world: World) -> None:
     anns = Reader(world, ANN)
     world.clock.skew = timedelta(hours=-3)
