@@ -55,6 +55,20 @@ INDEXED: Final = {
     "md__test_blog.html": "Does Model and Inference Parameter Matter in LLM Applications?",
     "tk__russian.cp866.txt": "Однажды, в студеную зимнюю пору,",
     "tk__english.cp500.txt": "IntelliStation POWER Hardware Graphics",
+    "tk__testWORD.docx": "This is the header for our document Sample Word Document Title And now for a subtitle",
+    "tk__footnotes.docx": "Eto ochen prostoy text so snoskoy snoska",
+    "tk__testComment.docx": "Here is some text.",
+    "tk__testWORD_text_box.docx": "This text is inside of a text box in the header of the document. This text is directly in",
+    "tk__testWORD_phonetic.docx": "東京",
+    "tk__testOCR.docx": "This is some text. Here is an embedded image:",
+    "md__test.docx": "13 | 14 | 49e168b7-d2ae-407f-a055-2167576f39a1 | 15 | 16",
+    "dx__test.docx": "python-docx was here! python-docx was here too!",
+    "tk__testPPT.pptx": "Black Panther Mystery Banking Investment",
+    "tk__testPPT_various.pptx": "Row 1 Col 1 | Row 1 Col 2 | Row 1 Col 3 Row 2 Col 1",
+    "md__test.pptx": "7 | 8 | 9 | 1b92870d-e3b5-4e65-8153-919f4ff45592 | 11",
+    "tk__testEXCEL.xlsx": "Feuil1 Sample Excel Worksheet - Numbers and their Squares Number | Square 1 | 1 2 | 4",
+    "tk__testEXCEL-formats.xlsx": "Percentage (0.025) | 2.5% | 2.5%",
+    "md__test.xlsx": "09060124-b5e7-4717-9d07-3c046eb ColA | ColB | ColC | ColD 1 | 2 | 3 | 4",
     "tk__testTXT_win-1252.txt": "to think this is a “windows” enco",
 }
 PARTIAL: Final = {
@@ -72,12 +86,15 @@ FAILED: Final = {
         "pm__jo.pdf",  # Japanese in fonts that name no characters: noise is not indexed
     ),
     "encrypted": (
+        "tk__testPPT_protected_passtika.pptx",
+        "tk__testEXCEL_protected_passtika.xlsx",
         "pp__r2-user-password.pdf",
         "js__pr6531_1.pdf",
         "tk__testUnicodePassword.pdf",
         "pm__aes-256-r6.pdf",
     ),
     "failed": (
+        "tk__testWORD_truncated.docx",
         "js__Pages-tree-refs.pdf",
         "js__REDHAT-1531897-0.pdf",
         "js__PDFBOX-4352-0.pdf",
@@ -87,23 +104,6 @@ FAILED: Final = {
         "js__bomb_giant.pdf",  # its page description itself is a JBIG2 bomb: not unpacked
     ),
     "unsupported": (
-        "tk__testWORD.docx",
-        "tk__footnotes.docx",
-        "tk__testComment.docx",
-        "tk__testWORD_text_box.docx",
-        "tk__testWORD_truncated.docx",
-        "tk__testWORD_phonetic.docx",
-        "tk__testOCR.docx",
-        "md__test.docx",
-        "dx__test.docx",
-        "tk__testPPT.pptx",
-        "tk__testPPT_various.pptx",
-        "tk__testPPT_protected_passtika.pptx",
-        "md__test.pptx",
-        "tk__testEXCEL.xlsx",
-        "tk__testEXCEL-formats.xlsx",
-        "tk__testEXCEL_protected_passtika.xlsx",
-        "md__test.xlsx",
         "tk__testRTFJapanese.rtf",
         "tk__testEPUB.epub",
         "tk__testRFC822_multipart_attachments.eml",
@@ -117,11 +117,15 @@ PAGES: Final = {
     "pp__Seige_of_Vicksburg_Sample_OCR.pdf": 6,
     "md__SPARSE-2024-INV-1234_borderless_table.pdf": 2,
     "pp__crazyones.pdf": 1,
+    "tk__testPPT.pptx": 3,
 }
 TITLES: Final = {
     "tk__testHTML_utf8.html": "Title : Tilte with UTF-8 chars öäå",
     "tk__testArabicMisleadingCharset.html": "Test Arabic",
     "sf__google-doc-document.pdf": "PDF Example Document",
+    "tk__testWORD.docx": "Sample Word Document",
+    "tk__testPPT.pptx": "Attachment Test",
+    "md__test.xlsx": None,
     "md__SPARSE-2024-INV-1234_borderless_table.pdf": None,  # "(anonymous)" is no title
 }
 

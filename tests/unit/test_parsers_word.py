@@ -78,6 +78,10 @@ def test_a_part_that_cannot_be_read_makes_the_document_partial_and_a_broken_body
     assert broken == ParseFailure("failed", "It is damaged: a part of it is no XML.")
 
 
+RUBY = (
+    "<w:p><w:r><w:ruby><w:rt><w:r><w:t>とう</w:t></w:r></w:rt><w:rubyBase><w:r><w:t>東</w:t></w:r></w:rubyBase>"
+    "</w:ruby></w:r><w:r><w:t>京</w:t></w:r></w:p>"
+)
 INNER_TABLE = f"<w:tbl><w:tr><w:tc>{p('b')}</w:tc><w:tc>{p('c')}</w:tc></w:tr></w:tbl>"
 BOX = "<w:txbxContent>" + p("in the box") + "</w:txbxContent>"
 
@@ -114,6 +118,7 @@ BOX = "<w:txbxContent>" + p("in the box") + "</w:txbxContent>"
         ("<w:p><w:r><w:rPr><w:vanish/></w:rPr><w:t>hidden</w:t></w:r><w:r><w:t>shown</w:t></w:r></w:p>", "shown"),
         ("<w:p><w:r><w:rPr><w:vanish w:val='0'/></w:rPr><w:t>shown</w:t></w:r></w:p>", "shown"),
         ("<w:p><w:pPr><w:rPr><w:vanish/></w:rPr></w:pPr><w:r><w:t>shown</w:t></w:r></w:p>", "shown"),
+        (RUBY, "東京"),
         # within a paragraph
         ("<w:p><w:r><w:t>a</w:t><w:br/><w:t>b</w:t></w:r></w:p>", "a\nb"),
         ("<w:p><w:r><w:t>a</w:t><w:tab/><w:t>b</w:t></w:r></w:p>", "a b"),

@@ -1,7 +1,7 @@
 """Word documents: the body in order, with headings, tables, text boxes, headers, footers and notes.
 
-Left out, as nobody reads it on the page: what a tracked change deleted, text marked as hidden, codes of fields. Comments
-are talk about the document and are left out too.
+Left out, as nobody reads it on the page: what a tracked change deleted, text marked as hidden, codes of fields. So are
+guides to pronunciation, and comments, which are talk about the document.
 """
 
 import re
@@ -13,7 +13,7 @@ from activities.parsers.office.outline import CELL, Line, Outline, collapse, in_
 from activities.parsers.office.package import Damaged, Package, attribute
 
 _HEADING: Final = re.compile(r"heading ([1-6])\Z", re.IGNORECASE)
-_SKIPPED: Final = frozenset({"del", "moveFrom"})
+_SKIPPED: Final = frozenset({"del", "moveFrom", "rt"})  # rt: the reading of a word, which would split it
 _OFF: Final = frozenset({"0", "false", "off", "none"})
 _BREAKS: Final = {"tab": "\t", "ptab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
 # A row whose cells are longer than this lays out a page; its cells are not values in a table.
