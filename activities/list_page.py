@@ -5,7 +5,7 @@ Nothing is read here, and nothing is deleted unless the listing was complete.
 """
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Final
 
@@ -14,14 +14,15 @@ from temporalio import activity
 from activities.connectors import MakeConnector, make_connector
 from activities.containment import HandedOver, check_running, contained
 from activities.contracts import ListedPage, ListPage
+from activities.draft_page import add_change
 from activities.heartbeat import heartbeating
-from activities.plan import BROUGHT, Plan, is_failed, plan
 from activities.store import Store
 from activities.store.connectors import ConnectorRow, connector_by_id
-from activities.store.pages import listing
-from activities.store.pages.listing import Draft, Item, Known, NewPage, Position
+from activities.store.pages import lease, listing
+from activities.store.pages.listing import Draft, NewPage, Position
+from activities.store.pages.memory import StoredMemory
 from activities.store.scopes import live_build_of
-from headwater.connectors import Change, ChangeKind, Connector
+from headwater.connectors import Connector
 
 # An activity may not run for ever, and what it listed is lost if its worker dies: after this long a page is cut.
 LISTING_S: Final = 20.0
@@ -51,7 +52,8 @@ class PageLister:
             )
             row = connector_by_id(store, run.connector_id)
             build = live_build_of(store, row.scope_id)
-            draft = self._draft(row, begins, wanted)
+            memory = StoredMemory(store, connector_id=run.connector_id, pass_no=run.pass_no, seq=wanted.seq)
+            draft = self._draft(row, begins, wanted, memory)
             stored = listing.record_page(
                 store,
                 NewPage(
@@ -65,6 +67,7 @@ class PageLister:
                     page_size=wanted.page_size,
                     sweep_after=begins.sweep_after,
                     draft=draft,
+                    memory=memory.written.to_json(),
                 ),
             )
         return ListedPage(
@@ -76,11 +79,11 @@ class PageLister:
             known_failed=stored.known_failed,
         )
 
-    def _draft(self, row: ConnectorRow, begins: Position, wanted: ListPage) -> Draft:
-        draft = Draft(cursor=begins.cursor, is_complete=begins.is_complete)
-        if draft.is_complete:
-            return draft
-        connector = self._connector(row)
+    def _draft(self, row: ConnectorRow, begins: Position, wanted: ListPage, memory: StoredMemory) -> Draft:
+        if begins.is_complete:
+            return Draft(begins.cursor, is_complete=True, is_whole=begins.is_whole)
+        connector = self._connector(row, memory)
+        draft = Draft(self._start(row, connector, begins, wanted), is_complete=False)
         until = time.monotonic() + LISTING_S
         # All that is asked for may have changed, and must fit. A page less than half full asks for more.
         room = wanted.page_size
@@ -90,20 +93,35 @@ class PageLister:
                 room = wanted.page_size - len(draft.items)
                 activity.heartbeat(draft.listed)
                 check_running()
-        self._walks[row.connector_id] = row, connector
+        if not memory.is_used:
+            self._walks[row.connector_id] = row, connector
         return draft
 
-    def _connector(self, row: ConnectorRow) -> Connector:
+    def _start(self, row: ConnectorRow, connector: Connector, begins: Position, wanted: ListPage) -> str | None:
+        """The cursor that the page begins at. A pass that is to see everything, as read or as granted, begins where all is listed."""
+        if wanted.seq > 1 or (anew := connector.restart(begins.cursor)) == begins.cursor:
+            return begins.cursor
+        if not wanted.in_pass.full and not listing.must_list_all(
+            self._store, row.connector_id, rule_version=row.rule_version, parsers=self._parsers
+        ):
+            return begins.cursor
+        # From here on a pass that is given up is followed by one that begins there too: half of what the connector remembers
+        # may be of this one.
+        lease.restart(self._store, row.connector_id, fence=wanted.in_pass.fence, cursor=anew)
+        return anew
+
+    def _connector(self, row: ConnectorRow, memory: StoredMemory) -> Connector:
         """The connector that listed the page before, which may go on where it stands, or a new one.
 
-        A new one finds its place again, which in a folder of many files costs a listing of all of them for each page.
+        A new one finds its place again, which in a folder of many files costs a listing of all of them for each page. One that
+        remembers is always a new one: what it knows is what the store kept.
         """
         known = self._walks.pop(row.connector_id, None)
         if known is not None and known[0] == row:
             return known[1]
         while len(self._walks) >= WALKS_KEPT:
             self._walks.pop(next(iter(self._walks)), None)
-        return self._connectors(row.kind, row.config, name=row.name)
+        return self._connectors(row.kind, row.config, name=row.name, memory=memory)
 
     def _take(self, draft: Draft, connector: Connector, row: ConnectorRow, wanted: ListPage, *, limit: int) -> None:
         listed = connector.list_page(draft.cursor, limit=limit)
@@ -113,10 +131,17 @@ class PageLister:
             self._store, connector_id=row.connector_id, scope_id=row.scope_id, source_ids=source_ids
         )
         for change in listed.changes:
-            self._add(draft, change, known, rule_version=row.rule_version, full=wanted.in_pass.full)
+            add_change(
+                draft,
+                change,
+                known,
+                rule_version=row.rule_version,
+                full=wanted.in_pass.full,
+                parsers=self._parsers,
+            )
         draft.listed += len(listed.changes)
         draft.unlisted += listed.unlisted
-        draft.cursor, draft.is_complete = listed.cursor, listed.done
+        draft.cursor, draft.is_complete, draft.is_whole = listed.cursor, listed.done, listed.is_whole
 
     def _await_page_before(self, wanted: ListPage, source_ids: Sequence[str]) -> None:
         """Until the page before is published if it brings one of these documents too: the store says how they were before it.
@@ -132,45 +157,3 @@ class PageLister:
             activity.heartbeat()
             check_running()
             activity.wait_for_worker_shutdown_sync(PAGE_BEFORE)
-
-    def _add(
-        self, draft: Draft, change: Change, known: Mapping[str, Known], *, rule_version: int, full: bool
-    ) -> None:  # fmt: skip
-        held = known.get(change.source_id)
-        draft.items.pop(change.source_id, None)  # what was listed last counts
-        if change.kind is ChangeKind.DELETE:
-            if held is not None:
-                draft.items[change.source_id] = Item(kind="delete", source_id=change.source_id)
-            return
-        what = plan(change, held, full=full, rule_version=rule_version, parsers=self._parsers)
-        if held is not None and what not in BROUGHT:
-            if held.is_withheld_at(change.version):
-                pass  # neither unchanged nor failed, and told of when it was withheld
-            elif is_failed(held):
-                draft.known_failed += 1
-            else:
-                draft.skipped += 1
-        if held is not None and what is Plan.NOTHING:
-            draft.unchanged_pks.append(held.source_pk)
-            return
-        regrant = rule_version > (held.rule_version if held else 0)
-        draft.items[change.source_id] = Item(
-            kind="upsert" if what in BROUGHT else "grants",
-            source_id=change.source_id,
-            locator=change.locator,
-            path=change.path,
-            version=change.version,
-            label=change.label,
-            grants=_grants(change) if regrant else None,
-        )
-
-
-def _grants(change: Change) -> dict[str, object]:
-    """The grants as the page keeps them. A connector that cannot say who may read lets nobody read."""
-    if change.grants is None:
-        return {"principal_ids": [], "group_ids": [], "everyone": False}
-    return {
-        "principal_ids": list(change.grants.principal_ids),
-        "group_ids": list(change.grants.group_ids),
-        "everyone": change.grants.everyone,
-    }

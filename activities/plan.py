@@ -31,13 +31,23 @@ def plan(change: Change, held: Known | None, *, full: bool, rule_version: int, p
     """What must happen for the corpus to match ``change``. ``held`` is ``None`` for a source not held yet."""
     if held is not None and held.is_withheld_at(change.version):
         return Plan.NOTHING
+    grants = says_who_anew(change, held, rule_version=rule_version)
+    if change.grants is not None and change.grants.withheld is not None:
+        return Plan.GRANTS if grants else Plan.NOTHING  # nobody is to be shown it: its bytes are not even asked for
     if full or held is None or not _was_read(change, held, parsers):
         return Plan.READ
     if change.label is not None and change.label != held.label:
         return Plan.LABEL
-    if rule_version > held.rule_version:
-        return Plan.GRANTS
-    return Plan.NOTHING
+    return Plan.GRANTS if grants or not held.is_member else Plan.NOTHING
+
+
+def says_who_anew(change: Change, held: Known | None, *, rule_version: int) -> bool:
+    """Whether the grants of ``change`` are others than were applied last, as far as a rule or a fingerprint tells."""
+    if rule_version > (held.rule_version if held else 0):
+        return True
+    if change.access is not None:
+        return held is None or change.access != held.access
+    return held is None and change.grants is not None and change.grants.withheld is not None
 
 
 def _was_read(change: Change, held: Known, parsers: frozenset[str]) -> bool:

@@ -75,8 +75,10 @@ class ByHand:
         self._embedder = BatchEmbedder(store, embedders)
         self._publisher = PagePublisher(store)
 
-    def begin(self, *, owner: str = OWNER, run: str = "run-1", full: bool = False, **fields: Any) -> BegunPass:
-        wanted = BeginPass(scope=SCOPE, connector="shelf", workflow_id=owner, run_id=run, full=full, **fields)
+    def begin(
+        self, *, connector: str = "shelf", owner: str = OWNER, run: str = "run-1", full: bool = False, **fields: Any
+    ) -> BegunPass:
+        wanted = BeginPass(scope=SCOPE, connector=connector, workflow_id=owner, run_id=run, full=full, **fields)
         return _call(self._keeper.begin_pass, wanted)
 
     def list_page(
@@ -113,6 +115,10 @@ class ByHand:
 
     def end(self, in_pass: Pass, *, paused: bool = False, error: str | None = None) -> EndedPass:
         return _call(self._keeper.end_pass, EndPass(in_pass=in_pass, paused=paused, error=error))
+
+    def lose_cursor(self, in_pass: Pass) -> EndedPass:
+        """The pass ends because its connector's origin has forgotten the cursor."""
+        return _call(self._keeper.end_pass, EndPass(in_pass=in_pass, error="It is gone.", forget_cursor=True))
 
     def stage(self, in_pass: Pass, seq: int = 1, *, page_size: int = 100) -> ListedPage:
         """The page listed, read and embedded: everything but published."""

@@ -6,10 +6,11 @@ import pytest
 
 from activities.plan import Plan, plan
 from activities.store.pages.listing import Known
-from headwater.connectors import Change, ChangeKind
+from headwater.connectors import Change, ChangeKind, GrantSet
 
 PARSERS = frozenset({"markdown/2", "unsupported/1"})
 SEEN = Change(kind=ChangeKind.UPSERT, source_id="folder:a/b.md", locator="b.md", version="v1")
+HIDDEN = GrantSet(withheld="grants_unreadable")
 HELD = Known(
     source_id="folder:a/b.md",
     source_pk=1,
@@ -52,6 +53,16 @@ HELD = Known(
         ("another label, not visible", replace(SEEN, label="new"), replace(HELD, content_hash=None), Plan.READ),
         ("another label of what is forgotten", replace(SEEN, label="new"),
          replace(HELD, tombstone="forgotten", tombstone_version="v1"), Plan.NOTHING),
+        ("grants that its origin changed", replace(SEEN, access="new"), replace(HELD, access="old"), Plan.GRANTS),
+        ("grants that its origin says for the first time", replace(SEEN, access="new"), HELD, Plan.GRANTS),
+        ("the same grants", replace(SEEN, access="same"), replace(HELD, access="same"), Plan.NOTHING),
+        ("grants that went with a tombstone", replace(SEEN, access="same"), replace(HELD, access=""), Plan.GRANTS),
+        ("new and withheld", replace(SEEN, grants=HIDDEN, access="x"), None, Plan.GRANTS),
+        ("withheld now", replace(SEEN, version="v2", grants=HIDDEN, access="x"), HELD, Plan.GRANTS),
+        ("withheld still", replace(SEEN, version="v2", grants=HIDDEN, access="x"), replace(HELD, access="x"), Plan.NOTHING),
+        ("withheld by a connector without fingerprints", replace(SEEN, grants=HIDDEN), None, Plan.GRANTS),
+        ("held by another one of the same owner", SEEN, replace(HELD, is_member=False), Plan.GRANTS),
+        ("held by another one at another version", replace(SEEN, version="v2"), replace(HELD, is_member=False), Plan.READ),
         ("an older access rule and another version", replace(SEEN, version="v2"), replace(HELD, rule_version=2), Plan.READ),
     ],
 )  # fmt: skip

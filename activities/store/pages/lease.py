@@ -69,11 +69,7 @@ def begin_pass(
             {"connector_id": connector_id, "owner": owner, "run": run, "full": full, "lease_s": LEASE_S},
         ).fetchone()
         if row is None:
-            holder = connection.execute(sql["lease_holder"], {"connector_id": connector_id}).fetchone()
-            raise AlreadyRunning(
-                f"The connector is being synced by workflow {holder[0] if holder else 'unknown'}; "
-                "wait for it to end or cancel it."
-            )
+            raise already_running(store, connection, connector_id)
         pass_no, fence = row
         seq = connection.execute(sql["next_seq"], {"connector_id": connector_id, "pass_no": pass_no}).fetchone()
         assert seq is not None and before is not None
@@ -83,6 +79,17 @@ def begin_pass(
                 sql["note_audit"], {"connector_id": connector_id, "actor": actor, "action": action, "detail": detail}
             )
         return Lease(pass_no=pass_no, fence=fence, next_seq=seq[0])
+
+
+def already_running(store: Store, connection: Connection, connector_id: int) -> AlreadyRunning:
+    """What to say to whoever comes while somebody has the lease."""
+    holder = connection.execute(
+        queries(store.schema, "lease")["lease_holder"], {"connector_id": connector_id}
+    ).fetchone()
+    return AlreadyRunning(
+        f"The connector is being synced by workflow {holder[0] if holder else 'unknown'}; "
+        "wait for it to end or cancel it."
+    )
 
 
 def renew(store: Store, connector_id: int | None, *, fence: int | None) -> None:
@@ -121,6 +128,14 @@ def advance(store: Store, page_id: int, *, fence: int) -> int:
         if now is not None and now[1] != fence:
             raise StaleFence(f"Another run took over the connector of page {page_id}; this one moves nothing.")
         raise CheckpointConflict(f"The checkpoint did not stand before page {page_id}; start the sync again.")
+
+
+def restart(store: Store, connector_id: int, *, fence: int, cursor: str | None) -> None:
+    """The pass that was just begun, and any that begins anew after it, goes on at ``cursor``. `StaleFence` if it was overtaken."""
+    params = {"connector_id": connector_id, "fence": fence, "cursor": cursor}
+    with store.connection() as connection:
+        if connection.execute(queries(store.schema, "lease")["restart"], params).fetchone() is None:
+            raise stale_fence(connector_id)
 
 
 def end_pass(

@@ -11,6 +11,7 @@ from activities.store import Store
 from activities.store.pages.lease import hold, stale_fence
 from activities.store.sql import queries
 from headwater.connectors import Unlisted
+from headwater.states import HEALTHY
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,8 @@ class Known:
     label: str | None = None  # what was shown of it besides its text, as its connector tells
     read_as: str | None = None  # what its name and media type said of how it is read; None: nothing was read
     reason: str | None = None
+    access: str | None = None  # fingerprint of the grants that this connector brought last
+    is_member: bool = True  # False: another connector holds it, and the two count as one owner
 
     def is_withheld_at(self, version: str | None) -> bool:
         """Whether a text of that version would not be published: what was forgotten comes back in a newer one alone."""
@@ -41,11 +44,12 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """Where a page begins. ``is_complete``: the listing is over and the sweep goes on after ``sweep_after``."""
+    """Where a page begins. ``is_complete``: the listing is over and the sweep goes on after ``sweep_after``, if it was whole."""
 
     cursor: str | None
     is_complete: bool
     sweep_after: str | None
+    is_whole: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +62,7 @@ class Item:
     path: str = ""
     version: str | None = None
     label: str | None = None
+    access: str | None = None
     grants: dict[str, object] | None = None
 
 
@@ -67,6 +72,7 @@ class Draft:
 
     cursor: str | None
     is_complete: bool
+    is_whole: bool = True  # asked when it is complete
     items: dict[str, Item] = field(default_factory=dict)  # by source id: what was listed last counts
     unchanged_pks: list[int] = field(default_factory=list)
     unlisted: list[Unlisted] = field(default_factory=list)
@@ -89,6 +95,7 @@ class NewPage:
     page_size: int
     sweep_after: str | None
     draft: Draft
+    memory: str | None = None  # what the connector wrote into it while it listed the page
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +121,7 @@ def position(store: Store, *, connector_id: int, pass_no: int, seq: int, fence: 
         row = connection.execute(queries(store.schema, "listing")["listing_position"], key).fetchone()
     if row is None or row[0] != fence or row[1] is None:
         raise stale_fence(connector_id)
-    return Position(cursor=row[2], is_complete=row[3], sweep_after=row[4])
+    return Position(cursor=row[2], is_complete=row[3], sweep_after=row[4], is_whole=row[5])
 
 
 def is_under_way(store: Store, *, connector_id: int, pass_no: int, seq: int, source_ids: Sequence[str]) -> bool:
@@ -132,10 +139,23 @@ def known_sources(store: Store, *, connector_id: int, scope_id: int, source_ids:
         return {row.source_id: row for row in cursor}
 
 
+def must_list_all(store: Store, connector_id: int, *, rule_version: int, parsers: frozenset[str]) -> bool:
+    """Whether the connector holds something that has to be listed again, although its origin may never name it again.
+
+    A new rule or a new parser reaches all of its sources; some were rolled back, or given back their grants.
+    """
+    params = {"connector_id": connector_id, "rule_version": rule_version, "parsers": sorted(parsers)}
+    with store.connection() as connection:
+        row = connection.execute(
+            queries(store.schema, "listing")["must_list_all"], {**params, "healthy": sorted(HEALTHY)}
+        ).fetchone()
+    return row is not None and bool(row[0])
+
+
 def record_page(store: Store, page: NewPage) -> StoredPage:
     """The page with its items, in one transaction; the one that is there already if another attempt was faster.
 
-    When the listing is complete and had no unlisted parts, the page also deletes what the pass has not seen, as far
+    When the listing is complete, whole and without unlisted parts, the page also deletes what the pass has not seen, as far
     as its size allows; the pages after it go on with that.
     """
     sql, draft = queries(store.schema, "listing"), page.draft
@@ -151,7 +171,7 @@ def record_page(store: Store, page: NewPage) -> StoredPage:
         if draft.unchanged_pks:
             connection.execute(sql["mark_seen"], {**key, "source_pks": draft.unchanged_pks})
         sweep_after, is_last = page.sweep_after, draft.is_complete
-        if draft.is_complete and not draft.unlisted and _is_whole(connection, sql, key):
+        if draft.is_complete and draft.is_whole and not draft.unlisted and _is_whole(connection, sql, key):
             room = max(page.page_size - len(items), 1)
             after = {**key, "after": sweep_after or "", "limit": room + 1}
             gone = [row[0] for row in connection.execute(sql["unseen"], after)]
@@ -169,6 +189,8 @@ def record_page(store: Store, page: NewPage) -> StoredPage:
                 "rule_version": page.rule_version,
                 "cursor_out": draft.cursor or "",
                 "is_complete": draft.is_complete,
+                "is_whole": draft.is_whole or not draft.is_complete,
+                "memory": page.memory,
                 "sweep_after": sweep_after,
                 "is_last": is_last,
                 "listed": draft.listed,
@@ -200,6 +222,7 @@ def _records(items: Sequence[Item]) -> list[dict[str, object]]:
             "path": item.path,
             "version": item.version,
             "label": item.label,
+            "access": item.access,
             "grants": item.grants,
         }
         for ord_, item in enumerate(items)

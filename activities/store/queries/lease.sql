@@ -57,6 +57,11 @@ RETURNING c.version;
 -- advanced --
 SELECT c.version, c.fence, c.page_id FROM {schema}.page p JOIN {schema}.checkpoint c USING (connector_id) WHERE p.page_id = %(page_id)s;
 
+-- restart --
+UPDATE {schema}.checkpoint SET cursor = %(cursor)s, start_cursor = %(cursor)s
+ WHERE connector_id = %(connector_id)s AND fence = %(fence)s AND owner IS NOT NULL
+RETURNING pass_no;
+
 -- forget_cursor --
 -- Its origin does not know it any more. What the connector remembers stays: a listing from the beginning says what of it is to.
 UPDATE {schema}.checkpoint SET cursor = NULL, start_cursor = NULL
@@ -80,12 +85,13 @@ WITH cuts AS (
 DELETE FROM {schema}.page WHERE connector_id = %(connector_id)s AND pass_no < %(pass_no)s;
 
 -- failed_sources --
--- What a sync reports as failed: this connector's sources that the pass saw and that hold no healthy text, and what it
--- listed although it is somebody else's.
+-- What a sync reports as failed: this connector's sources that the pass saw, or all of them if it saw changes alone, that hold
+-- no healthy text; and what it listed although it is somebody else's.
 SELECT source_id, state, reason, count(*) OVER () AS total FROM (
   SELECT s.source_id, i.state, i.reason
     FROM {schema}.membership m JOIN {schema}.source s USING (source_pk) JOIN {schema}.ingestion i USING (source_pk)
-   WHERE m.connector_id = %(connector_id)s AND m.pass_no = %(pass_no)s
+   WHERE m.connector_id = %(connector_id)s AND (m.pass_no = %(pass_no)s OR EXISTS (
+           SELECT FROM {schema}.page p WHERE p.connector_id = %(connector_id)s AND p.pass_no = %(pass_no)s AND NOT p.is_whole))
      AND i.state IN ('no_text', 'encrypted', 'too_large', 'unsupported', 'failed', 'quarantined')
   UNION ALL
   SELECT i.source_id, x ->> 'state', x ->> 'reason'

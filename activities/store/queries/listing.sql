@@ -7,7 +7,8 @@ SELECT page_id, is_last, listed, skipped, known_failed,
 
 -- listing_position --
 -- Where the page after `seq - 1` begins: that page's cursor, or the checkpoint's for the first.
-SELECT c.fence, c.owner, coalesce(p.cursor_out, c.cursor) AS cursor, coalesce(p.is_complete, false) AS is_complete, p.sweep_after
+SELECT c.fence, c.owner, coalesce(p.cursor_out, c.cursor) AS cursor, coalesce(p.is_complete, false) AS is_complete, p.sweep_after,
+       coalesce(p.is_whole, true) AS is_whole
   FROM {schema}.checkpoint c
   LEFT JOIN {schema}.page p ON p.connector_id = c.connector_id AND p.pass_no = %(pass_no)s AND p.seq = %(seq)s - 1
  WHERE c.connector_id = %(connector_id)s AND c.pass_no = %(pass_no)s;
@@ -19,17 +20,29 @@ SELECT i.source_id FROM {schema}.page p JOIN {schema}.page_item i USING (page_id
    AND i.source_id = ANY (%(source_ids)s)
  LIMIT 1;
 
+-- must_list_all --
+-- What is hidden is left alone until its tombstone goes, and what is withheld or was refused until its origin says something new.
+SELECT EXISTS (
+  SELECT FROM {schema}.membership m JOIN {schema}.ingestion i USING (source_pk) JOIN {schema}.source s USING (source_pk)
+   WHERE m.connector_id = %(connector_id)s
+     AND (m.rule_version < %(rule_version)s OR m.access = '' OR i.state = 'pending' OR i.parser <> ALL (%(parsers)s)
+          OR i.state = ANY (%(healthy)s) AND i.source_version IS NULL AND i.freshness <> 'unavailable')
+     AND NOT EXISTS (
+           SELECT FROM {schema}.tombstone t WHERE t.scope_id = s.scope_id AND t.id = s.source_id AND t.reason <> 'corrected'));
+
 -- known_sources --
 -- What is held for each listed id: how it was last read, whether readers see it at the live pointer (while that is pinned: whether
 -- the build shows it), and whether it must not be served.
 -- LATERAL with LIMIT 1, and OFFSET 0: a plan that was kept from when the tables were small would otherwise read every source
 -- of the scope, every membership of the connector and every span of the build, for each hundred of documents.
 SELECT s.source_id, s.source_pk, i.state, i.source_version, i.raw_sha256, i.parser, i.label, i.read_as, i.reason,
-       m.rule_version, v.content_hash, v.seen_seq, t.reason AS tombstone, t.source_version AS tombstone_version
+       coalesce(m.rule_version, 0) AS rule_version, m.access, m.rule_version IS NOT NULL AS is_member, v.content_hash,
+       v.seen_seq, t.reason AS tombstone, t.source_version AS tombstone_version
   FROM unnest(%(source_ids)s::text[]) AS u (id)
  CROSS JOIN LATERAL (SELECT * FROM {schema}.source WHERE scope_id = %(scope_id)s AND source_id = u.id LIMIT 1) s
- CROSS JOIN LATERAL (
-    SELECT rule_version FROM {schema}.membership WHERE connector_id = %(connector_id)s AND source_pk = s.source_pk LIMIT 1) m
+  LEFT JOIN LATERAL (
+    SELECT rule_version, access FROM {schema}.membership WHERE connector_id = %(connector_id)s AND source_pk = s.source_pk
+     LIMIT 1) m ON true
   LEFT JOIN LATERAL (SELECT * FROM {schema}.ingestion WHERE source_pk = s.source_pk LIMIT 1) i ON true
   LEFT JOIN LATERAL (
     SELECT d.content_hash, sp.source_seq AS seen_seq
@@ -40,7 +53,10 @@ SELECT s.source_id, s.source_pk, i.state, i.source_version, i.raw_sha256, i.pars
       JOIN {schema}.document_version d ON d.version_id = sp.version_id
      LIMIT 1) v ON true
   LEFT JOIN LATERAL (
-    SELECT * FROM {schema}.tombstone WHERE scope_id = %(scope_id)s AND id = s.source_id AND reason <> 'corrected' LIMIT 1) t ON true;
+    SELECT * FROM {schema}.tombstone WHERE scope_id = %(scope_id)s AND id = s.source_id AND reason <> 'corrected' LIMIT 1) t ON true
+ WHERE m.rule_version IS NOT NULL OR s.owner IN (
+   SELECT o.connector_id FROM {schema}.connector c JOIN {schema}.connector o USING (scope_id)
+    WHERE c.connector_id = %(connector_id)s AND c.kind = 'drive' AND o.kind = 'drive');
 
 -- mark_seen --
 UPDATE {schema}.membership SET pass_no = %(pass_no)s
@@ -52,12 +68,16 @@ SELECT %(scope_id)s, id FROM unnest(%(source_ids)s::text[]) AS u (id) ORDER BY i
 ON CONFLICT DO NOTHING;
 
 -- ensure_members --
--- A source whose text another connector or a host published belongs to that one: it gets no membership here.
+-- A source whose text another connector or a host published belongs to that one: it gets no membership here. Drive connectors
+-- of a corpus count as one owner.
 WITH mine AS MATERIALIZED (
   SELECT s.source_pk
     FROM unnest(%(source_ids)s::text[]) AS u (id)
    CROSS JOIN LATERAL (SELECT * FROM {schema}.source WHERE scope_id = %(scope_id)s AND source_id = u.id LIMIT 1) s
    WHERE s.owner = %(connector_id)s
+      OR s.owner IN (
+           SELECT o.connector_id FROM {schema}.connector c JOIN {schema}.connector o USING (scope_id)
+            WHERE c.connector_id = %(connector_id)s AND c.kind = 'drive' AND o.kind = 'drive')
       OR s.owner IS NULL AND NOT EXISTS (
            SELECT FROM {schema}.span sp
             WHERE sp.source_pk = s.source_pk AND sp.gen_to = 9223372036854775807 AND sp.gen_from > s.fence_gen)),
@@ -78,14 +98,16 @@ SELECT s.source_id FROM {schema}.membership m JOIN {schema}.source s USING (sour
 
 -- insert_page --
 INSERT INTO {schema}.page (connector_id, build_id, pass_no, seq, fence, rule_version, cursor_out, is_complete, sweep_after,
-                           is_last, listed, skipped, known_failed, unlisted)
+                           is_last, listed, skipped, known_failed, unlisted, is_whole, memory)
 VALUES (%(connector_id)s, %(build_id)s, %(pass_no)s, %(seq)s, %(fence)s, %(rule_version)s, %(cursor_out)s, %(is_complete)s,
-        %(sweep_after)s, %(is_last)s, %(listed)s, %(skipped)s, %(known_failed)s, %(unlisted)s)
+        %(sweep_after)s, %(is_last)s, %(listed)s, %(skipped)s, %(known_failed)s, %(unlisted)s,
+        %(is_whole)s, %(memory)s)
 ON CONFLICT (connector_id, pass_no, seq) DO NOTHING
 RETURNING page_id;
 
 -- insert_items --
-INSERT INTO {schema}.page_item (page_id, ord, kind, source_id, locator, path, version, label, grants)
-SELECT %(page_id)s, x.ord, x.kind, x.source_id, x.locator, x.path, x.version, x.label, x.grants
+INSERT INTO {schema}.page_item (page_id, ord, kind, source_id, locator, path, version, label, access, grants)
+SELECT %(page_id)s, x.ord, x.kind, x.source_id, x.locator, x.path, x.version, x.label, x.access, x.grants
   FROM jsonb_to_recordset(%(items)s::jsonb)
-    AS x (ord int, kind text, source_id text, locator text, path text, version text, label text, grants jsonb);
+    AS x (ord int, kind text, source_id text, locator text, path text, version text, label text, access text,
+          grants jsonb);

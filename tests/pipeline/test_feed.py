@@ -1,0 +1,210 @@
+"""A connector that follows a feed of changes: what it does not name stays, what it remembers moves with its checkpoint."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from activities.store import Store
+from activities.store.generations import set_generation
+from headwater.connectors import ExpiringGrant, GrantSet
+from headwater.errors import TransientError
+from tests.integration.seen import table
+from tests.pipeline.by_hand import ByHand, refusal
+from tests.pipeline.harness import SCOPE, states, visible
+from tests.pipeline.ledger import ANN, Ledger
+
+BOB = GrantSet(principal_ids=("bob",))
+HIDDEN = GrantSet(withheld="grants_unreadable")
+
+
+class Desk:
+    """A ledger with three entries that was synced once."""
+
+    def __init__(self, store: Store) -> None:
+        self.store, self.ledger = store, Ledger()
+        self.ledger.register(store)
+        for name in ("a", "b", "c"):
+            self.ledger.put(name, f"Text of {name}.")
+        self.worker = ByHand(store, connectors=self.ledger.connect)
+        self.sync()
+        self.ledger.fetched.clear()
+        self.ledger.begun.clear()
+
+    def sync(self, **fields: object) -> dict[str, int]:
+        """One pass: what its pages did, summed up."""
+        pages = self.worker.sync(**fields)
+        return {name: sum(getattr(page, name) for page in pages) for name in ("upserted", "deleted", "withheld")}
+
+    def held(self) -> list[str]:
+        return sorted(visible(self.store))
+
+    def remembered(self) -> list[str]:
+        return sorted(row["node"] for row in table(self.store, "link"))
+
+    def readers(self, name: str) -> list[str]:
+        rows = {row["grantee_id"]: row["name"] for row in table(self.store, "grantee")}
+        (source,) = (row for row in table(self.store, "source") if row["source_id"] == f"drive:{name}")
+        return sorted(rows[number] for number in [*source["grants"], *source["expiring"]])
+
+
+@pytest.fixture
+def desk(store: Store) -> Desk:
+    return Desk(store)
+
+
+def test_what_a_feed_does_not_name_is_not_gone(desk: Desk) -> None:
+    desk.ledger.put("d", "Text of d.")
+    assert desk.sync() == {"upserted": 1, "deleted": 0, "withheld": 0}
+    assert desk.held() == ["drive:a", "drive:b", "drive:c", "drive:d"] and desk.ledger.fetched == ["d"]
+
+
+def test_what_a_feed_names_as_removed_is_deleted_and_forgotten(desk: Desk) -> None:
+    desk.ledger.remove("b")
+    assert desk.sync()["deleted"] == 1
+    assert desk.held() == ["drive:a", "drive:c"] and desk.remembered() == ["a", "c"]
+
+
+def test_a_listing_of_everything_sweeps_what_it_did_not_see(desk: Desk) -> None:
+    desk.ledger.remove("b")
+    desk.ledger.log.pop()  # the feed never tells
+    assert desk.sync()["deleted"] == 0
+    assert desk.sync(full=True)["deleted"] == 1
+    assert desk.ledger.begun[-1] is None and desk.remembered() == ["a", "c"]
+
+
+def test_a_pass_that_reads_everything_anew_and_is_given_up_is_followed_by_another_one(desk: Desk) -> None:
+    begun = desk.worker.begin(full=True)
+    page = desk.worker.stage(begun.in_pass, page_size=2)
+    desk.worker.publish(begun.in_pass, page.page_id)
+    desk.worker.advance(begun.in_pass, page.page_id)
+    assert desk.remembered() == ["a", "b"], "what it knew before is forgotten"
+    desk.ledger.begun.clear()
+    desk.sync(run="run-2")
+    assert desk.ledger.begun == [None] and desk.remembered() == ["a", "b", "c"]
+
+
+def test_a_page_whose_listing_failed_is_listed_with_the_memory_it_had(desk: Desk) -> None:
+    desk.ledger.remove("b")
+    desk.ledger.failing.append(TransientError("The ledger is being written."))
+    begun = desk.worker.begin()
+    assert refusal(lambda: desk.worker.list_page(begun.in_pass))[0] == "TransientError"
+    desk.worker.end(begun.in_pass, error="It failed.")
+    assert desk.sync(run="run-2")["deleted"] == 1, "what the failed attempt wrote was not remembered"
+
+
+def test_a_page_sees_what_the_page_before_it_wrote_before_that_is_published(desk: Desk) -> None:
+    desk.ledger.put("d", "Text of d.")
+    desk.ledger.remove("d")
+    begun = desk.worker.begin()
+    first = desk.worker.list_page(begun.in_pass, 1, page_size=1)
+    assert desk.remembered() == ["a", "b", "c"], "nothing was published"
+    desk.worker.prepare(begun.in_pass, first.page_id)
+    for page_id in (first.page_id,):
+        desk.worker.publish(begun.in_pass, page_id)
+        desk.worker.advance(begun.in_pass, page_id)
+    assert desk.held() == ["drive:a", "drive:b", "drive:c"]
+
+
+def test_a_cursor_that_is_lost_makes_a_pass_from_the_beginning(desk: Desk) -> None:
+    desk.ledger.remove("b")
+    desk.ledger.forgot.add(f"feed {len(desk.ledger.log) - 1}")
+    begun = desk.worker.begin()
+    assert refusal(lambda: desk.worker.list_page(begun.in_pass))[0] == "InvalidCursor"
+    desk.worker.lose_cursor(begun.in_pass)
+    assert desk.sync(begun=2)["deleted"] == 1
+    assert desk.ledger.begun == [None] and desk.ledger.fetched == [], "what is unchanged is not read again"
+
+
+def test_a_pass_that_fails_keeps_the_cursor(desk: Desk) -> None:
+    begun = desk.worker.begin()
+    desk.worker.end(begun.in_pass, error="It failed.")
+    desk.sync(run="run-2")
+    assert desk.ledger.begun == ["feed 3"]
+
+
+def test_new_grants_are_applied_without_reading(desk: Desk) -> None:
+    desk.ledger.share("a", BOB)
+    assert desk.sync() == {"upserted": 0, "deleted": 0, "withheld": 0}
+    assert (desk.readers("a"), desk.readers("b"), desk.ledger.fetched) == (["bob"], ["ann"], [])
+
+
+def test_the_same_grants_are_applied_once(desk: Desk) -> None:
+    desk.ledger.share("a", BOB)
+    desk.sync()
+    before = table(desk.store, "source")
+    desk.ledger.share("a", BOB)
+    desk.sync()
+    assert table(desk.store, "source") == before
+
+
+def test_grants_that_end_are_kept_with_their_end(desk: Desk) -> None:
+    end = datetime.now(UTC) + timedelta(hours=1)
+    desk.ledger.share("a", GrantSet(principal_ids=("bob",), expiring=(ExpiringGrant("group", "eng", end),)))
+    desk.sync()
+    assert desk.readers("a") == ["bob", "eng"]
+    assert [row["expires_at"] for row in table(desk.store, "expiring_grant")] == [end]
+    before = table(desk.store, "source")
+    desk.ledger.share("a", GrantSet(principal_ids=("bob",), expiring=(ExpiringGrant("group", "eng", end),)))
+    desk.sync()
+    assert table(desk.store, "source") == before
+
+
+def test_what_is_withheld_is_not_read_and_shown_to_nobody(desk: Desk) -> None:
+    desk.ledger.put("d", "Text of d.", HIDDEN)
+    desk.ledger.share("a", HIDDEN)
+    assert desk.sync() == {"upserted": 0, "deleted": 0, "withheld": 2}
+    assert states(desk.store)["drive:d"] == ("denied", "grants_unreadable")
+    assert states(desk.store)["drive:a"] == ("indexed", "grants_unreadable")
+    assert desk.readers("a") == desk.readers("d") == [] and desk.ledger.fetched == []
+    (status,) = (row for row in table(desk.store, "ingestion") if row["freshness"] == "unavailable")
+    assert status["state"] == "indexed"
+
+
+def test_what_is_withheld_still_is_told_once_and_makes_no_pass_over_everything(desk: Desk) -> None:
+    desk.ledger.share("a", HIDDEN)
+    desk.sync()
+    desk.ledger.begun.clear()
+    desk.ledger.share("a", HIDDEN)
+    assert desk.sync()["withheld"] == 0
+    assert None not in desk.ledger.begun
+
+
+def test_what_was_withheld_is_shown_when_its_grants_are_known_again(desk: Desk) -> None:
+    desk.ledger.put("d", "Text of d.", HIDDEN)
+    desk.ledger.share("a", HIDDEN)
+    desk.sync()
+    desk.ledger.share("a", ANN)
+    desk.ledger.share("d", ANN)
+    assert desk.sync()["upserted"] == 1, "the text of a is the one that it had"
+    assert desk.readers("a") == desk.readers("d") == ["ann"]
+    assert states(desk.store)["drive:a"] == states(desk.store)["drive:d"] == ("indexed", None)
+
+
+def test_what_was_rolled_back_is_read_again_although_the_feed_never_names_it(desk: Desk) -> None:
+    before = table(desk.store, "scope")[0]["live_gen"]
+    desk.ledger.put("a", "Newer text of a.")
+    desk.sync()
+    set_generation(desk.store, SCOPE, before)
+    assert visible(desk.store)["drive:a"] == "Text of a."
+    desk.ledger.begun.clear()
+    desk.sync()
+    assert visible(desk.store)["drive:a"] == "Newer text of a." and desk.ledger.begun == [None]
+    desk.sync()
+    assert desk.ledger.begun == [None, "feed 4"]
+
+
+def test_a_new_parser_reads_what_the_feed_never_names(desk: Desk) -> None:
+    with desk.store.connection() as connection:
+        connection.execute("UPDATE headwater.ingestion SET parser = 'text/0' WHERE source_pk = 1")
+    desk.sync()
+    assert desk.ledger.begun == [None] and len(desk.ledger.fetched) == 1
+
+
+def test_failed_sources_are_counted_by_a_pass_that_saw_changes_alone(desk: Desk) -> None:
+    desk.ledger.put("d", "# broken")
+    desk.sync()
+    begun = desk.worker.begin()
+    page = desk.worker.stage(begun.in_pass)
+    desk.worker.publish(begun.in_pass, page.page_id)
+    desk.worker.advance(begun.in_pass, page.page_id)
+    assert desk.worker.end(begun.in_pass).failed == 1
