@@ -1,7 +1,7 @@
-"""Every call that is made of Drive, each with the flags and the mask without which its answer would silently lack something.
+"""Every call that is made of Drive, with the flags and the mask without which its answer would silently lack something.
 
-Shared drives are left out of every answer unless a call says twice that it knows of them; a page without a token is the end of a listing,
-unless the mask forgot to ask for one.
+Shared drives are left out of every answer unless a call says twice that it knows of them; a page without a token is the
+end of a listing, unless the mask forgot to ask for one.
 """
 
 from collections.abc import Iterator, Mapping
@@ -185,7 +185,7 @@ class DriveCalls:
 
 @contextmanager
 def told_from_an_outage(calls: DriveCalls) -> Iterator[None]:
-    """Faults in here are `DocumentFault`, one file's own, if Drive is well otherwise. Who is well is asked only after a fault."""
+    """Faults in here are `DocumentFault`, one file's own, if Drive is well otherwise. That is asked only after a fault."""
     try:
         yield
     except DriveFault as fault:

@@ -106,7 +106,7 @@ def _read(file: str) -> Mapping[str, Any]:
     except (ValueError, RecursionError):
         info = None
     if not isinstance(info, dict):
-        raise SourceUnavailable(f"The credentials file {file} is no JSON object: download it anew.") from None
+        raise SourceUnavailable(f"The credentials file {file} is no JSON object: download it anew.")
     return info
 
 

@@ -1,7 +1,8 @@
 """Which fields Drive is asked for: every mask in one place, held against the discovery document before the first call.
 
-A field that a mask forgets is not an error to Drive: it is silently absent, and a forgotten page token ends a listing early. What
-`check_masks` passes has no field that Drive does not know, and every field without which an answer would look complete.
+A field that a mask forgets is not an error to Drive: it is silently absent, and a forgotten page token ends a listing
+early. What `check_masks` passes has no field that Drive does not know, and every field without which an answer would
+look complete.
 """
 
 import re
@@ -36,7 +37,8 @@ PERMISSION: Final = (
 FILE: Final = (
     "id,name,mimeType,parents,trashed,version,createdTime,modifiedTime,size,md5Checksum,headRevisionId,driveId,"
     "webViewLink,resourceKey,shortcutDetails(targetId,targetMimeType,targetResourceKey),"
-    "capabilities(canDownload,canListChildren,canShare),clientEncryptionDetails(encryptionState),inheritedPermissionsDisabled,hasAugmentedPermissions,permissionIds,"
+    "capabilities(canDownload,canListChildren,canShare),clientEncryptionDetails(encryptionState),"
+    "inheritedPermissionsDisabled,hasAugmentedPermissions,permissionIds,"
     f"permissions({PERMISSION})"
 )
 # What must be the same after a download as before it, and where an export beyond 10 MB is.

@@ -85,11 +85,14 @@ class DriveService:
         return answer
 
     def media(self, request: Any, call: Call, *, max_bytes: int) -> bytes:
-        """The bytes that a request for content brings. Raises `DocumentTooLarge` as soon as there are more than ``max_bytes``."""
+        """The bytes that a request for content brings. Raises `DocumentTooLarge` once there are more than ``max_bytes``."""
         return self._bytes(request.uri, request.method, request.body, request.headers, call, max_bytes)
 
     def link(self, url: str, call: Call, *, max_bytes: int) -> bytes:
-        """The bytes at an address that Drive gave, such as one of ``exportLinks``. The token goes to Google and the root URL only."""
+        """The bytes at an address that Drive gave, such as one of ``exportLinks``.
+
+        The token goes to Google and to the root URL, and nowhere else.
+        """
         if not self._is_ours(url):
             raise DocumentRefused(
                 f"Drive was asked to {call.action} and named an address outside of Google: it is not followed."
