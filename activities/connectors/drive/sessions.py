@@ -48,15 +48,13 @@ class DriveSessions:
             calls = account.idle.pop() if account.idle else None
         if calls is None:
             calls = DriveCalls(self._connect(account.sign_in, root_url=root_url))
-        is_kept = True
         try:
             yield calls
         except SourceUnavailable:
-            is_kept = False
             self._forget(key)
             raise
         finally:
-            if not (is_kept and self._take_back(key, account, calls)):
+            if not self._take_back(key, account, calls):
                 calls.close()
 
     def close(self) -> None:
@@ -86,6 +84,7 @@ class DriveSessions:
         return replaced + left[: max(0, len(left) - ACCOUNTS_KEPT)]
 
     def _take_back(self, key: _Key, account: _Account, calls: DriveCalls) -> bool:
+        """Whether it is kept: not if the account was forgotten meanwhile, or as many wait already as are wanted."""
         with self._lock:
             is_current = self._accounts.get(key) is account
             if is_current and len(account.idle) < IDLE_KEPT:
