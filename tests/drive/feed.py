@@ -134,7 +134,7 @@ class Feed(Recording):
         if asked.drive_id is not None:
             sees, has_left = self.sees(viewer, file.id), file.drive_id != asked.drive_id
         else:
-            sees = self._is_in_corpus(viewer, file.id)
+            sees = self.is_in_corpus(viewer, file.id)
             has_left = entry.was_in_my_drive and not self._is_in_own_log(viewer, file)
         return Then(self.resource_of(file, viewer, view=asked.view) if sees else None, has_left)
 

@@ -109,7 +109,7 @@ class Listing(Contents):
             return file.drive_id == drive_id and self.sees(viewer, file.id)
         if corpus == "domain":
             return self._is_in_domain(viewer, file)
-        if not self._is_in_corpus(viewer, file.id):
+        if not self.is_in_corpus(viewer, file.id):
             return False
         if file.drive_id is None or corpus == "allDrives" or not self.is_named(viewer, file.drive_id):
             return True

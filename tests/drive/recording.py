@@ -12,6 +12,7 @@ from typing import Any, Literal
 from tests.drive.items import File
 from tests.drive.logs import Entry, Known, Log, Then
 from tests.drive.rendering import Rendering
+from tests.drive.state import locked
 
 Reach = Literal["item", "move", "trash", "access"]
 """What a change is, as far as the items below it are concerned: nothing to them, or one of three kinds."""
@@ -53,7 +54,8 @@ class Recording(Rendering):
         """The addresses of the users who are members, by way of a group too."""
         return frozenset(self.named_on(drive_id))
 
-    def _is_in_corpus(self, viewer: str, file_id: str) -> bool:
+    @locked
+    def is_in_corpus(self, viewer: str, file_id: str) -> bool:
         """The item is among what the user's own lists and changes are about: it names them, or they have opened it."""
         file = self._files.get(file_id)
         if file is None:
@@ -90,7 +92,7 @@ class Recording(Rendering):
         entry = Entry("file", file_id, self.clock.stamp(), before.audience | after.audience, was_in_my_drive)
         for email in sorted(before.in_own_logs | after.in_own_logs):
             has_left = file is not None and email not in after.in_own_logs
-            then = self._then(file_id, [email], self._is_in_corpus, has_left=has_left)
+            then = self._then(file_id, [email], self.is_in_corpus, has_left=has_left)
             self._user_log(email).write(replace(entry, then=then))
         for drive_id in dict.fromkeys((before.drive_id, after.drive_id)):
             if drive_id is not None:

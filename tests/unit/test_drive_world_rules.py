@@ -79,7 +79,9 @@ def test_who_may_limit_the_access_to_a_folder(world: World) -> None:
     )
     world.edit(inside.id, inherited_permissions_disabled=True, by=ANN)
     assert "canEnableInheritedPermissions" in capabilities(world, inside.id, ANN)
+    assert "canEnableInheritedPermissions" not in capabilities(world, mine.id, BOB)
     world.edit(mine.id, inherited_permissions_disabled=True, by=BOB)
+    assert "canDisableInheritedPermissions" not in capabilities(world, mine.id, BOB)
     assert refused(lambda: world.edit(drive.id, inherited_permissions_disabled=True)) == "invalid"
 
 
