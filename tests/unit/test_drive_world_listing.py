@@ -188,7 +188,8 @@ def test_pages_hold_everything_once_whatever_their_size(world: World) -> None:
     assert listed(world, ANN, page_size=1000) == listed(world, ANN, page_size=1) == names
     world.modes.empty_pages = True
     assert listed(world, ANN) == names
-    lengths, token = [], world.list_files(ANN, page_size=1).next_page_token
+    lengths: list[int] = []
+    token = world.list_files(ANN, page_size=1).next_page_token
     for _ in range(3):
         page = world.list_files(ANN, page_size=1, page_token=token)
         lengths, token = [*lengths, len(page.files)], page.next_page_token
