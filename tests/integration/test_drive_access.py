@@ -99,7 +99,7 @@ def test_a_table_says_who_a_grantee_is_here(office: Office, tmp_path: Path) -> N
 
 
 def test_a_file_that_nobody_may_find_is_not_read(office: Office, tmp_path: Path) -> None:
-    table = {"map": {f"user:{ADA}": [], f"user:{ROBOT}": []}}
+    table: dict[str, dict[str, list[str]]] = {"map": {f"user:{ADA}": [], f"user:{ROBOT}": []}}
     with following(tmp_path, office.world, folder_ids=[office.folder], access_map=table) as follower:
         follower.sync()
         assert follower.change("plan.md").grants == GrantSet()
@@ -138,9 +138,8 @@ def test_permissions_of_a_shared_drive_are_asked_for_once_per_folder(tmp_path: P
     drive = world.add_drive("Team", organizer=BEN).id
     world.share(drive, ROBOT, role="fileOrganizer")
     folder = world.add_folder("sub", parent=drive).id
-    for number in range(20):
-        file = world.add_file(f"{number}.md", f"{number}", parent=folder).id
-    world.share(file, ADA)
+    files = [world.add_file(f"{number}.md", f"{number}", parent=folder).id for number in range(20)]
+    world.share(files[-1], ADA)
     with following(tmp_path, world, drive_id=drive) as follower:
         follower.sync()
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -43,7 +44,7 @@ def test_drive_keeps_the_contract(scope: str, tmp_path: Path) -> None:
     else:
         folder = world.add_folder("Office", owner=ADA).id
         world.share(folder, ROBOT, role="writer")
-    wanted: dict[str, dict[str, object]] = {"folder": {"folder_ids": [folder]}, "shared drive": {"drive_id": folder}}
+    wanted: dict[str, dict[str, Any]] = {"folder": {"folder_ids": [folder]}, "shared drive": {"drive_id": folder}}
     with following(tmp_path, world, **wanted.get(scope, {})) as follower:
         check_connector(DriveCorpus(follower, folder), memory=follower.memory)
 
