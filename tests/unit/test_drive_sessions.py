@@ -10,7 +10,9 @@ from threading import Barrier
 
 import pytest
 
+from activities.connectors.drive.calls import DriveCalls
 from activities.connectors.drive.credentials import CredentialSource
+from activities.connectors.drive.service import DriveService
 from activities.connectors.drive.sessions import ACCOUNTS_KEPT, IDLE_KEPT, DriveSessions
 from headwater.connectors import SourceUnavailable
 from headwater.errors import TransientError
@@ -97,9 +99,17 @@ def test_refused_credentials_are_read_again_the_next_time(
     assert [asked.token for asked in drive.asked(ABOUT)] == ["Bearer ya29.first", "Bearer ya29.second"]
 
 
-def test_a_replaced_file_is_read_at_once(
-    drive: RawDrive, source: CredentialSource, sessions: DriveSessions, tmp_path: Path
+def test_a_replaced_file_is_read_at_once_and_what_it_replaced_is_let_go(
+    drive: RawDrive, source: CredentialSource, tmp_path: Path
 ) -> None:
+    closed = []
+
+    class Noting(DriveService):
+        def close(self) -> None:
+            closed.append(self)
+            super().close()
+
+    sessions = DriveSessions(connect=Noting)
     with sessions.lent(source, root_url=drive.url) as calls:
         calls.about()
     assert source.file is not None
@@ -107,6 +117,9 @@ def test_a_replaced_file_is_read_at_once(
     with sessions.lent(source, root_url=drive.url) as calls:
         calls.about()
     assert len(drive.asked("/token")) == 2
+    assert len(closed) == 1
+    sessions.close()
+    assert len(closed) == 2
 
 
 def test_two_accounts_and_two_servers_are_told_apart(
@@ -129,15 +142,16 @@ def test_unusable_credentials_are_said_when_drive_is_lent(sessions: DriveSession
 
 
 def test_what_is_kept_is_bounded(drive: RawDrive, sessions: DriveSessions, tmp_path: Path) -> None:
-    sources = [named(tmp_path, f"{n}.json", drive) for n in range(ACCOUNTS_KEPT + 1)]
-    first = {}
-    for each in sources:
+    *sources, last = [named(tmp_path, f"{n}.json", drive) for n in range(ACCOUNTS_KEPT + 1)]
+    first: dict[CredentialSource, DriveCalls] = {}
+    for each in (*sources, sources[0], last):
         with sessions.lent(each, root_url=drive.url) as calls:
-            first[each] = calls
-    with sessions.lent(sources[-1], root_url=drive.url) as calls:
-        assert calls is first[sources[-1]]
-    with sessions.lent(sources[0], root_url=drive.url) as calls:
-        assert calls is not first[sources[0]], "the account that was not used for longest was forgotten"
+            first.setdefault(each, calls)
+    for each in (last, sources[0]):
+        with sessions.lent(each, root_url=drive.url) as calls:
+            assert calls is first[each]
+    with sessions.lent(sources[1], root_url=drive.url) as calls:
+        assert calls is not first[sources[1]], "the account that was not used for longest was forgotten"
 
 
 def test_what_was_lent_when_all_was_closed_is_not_kept(
