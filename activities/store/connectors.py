@@ -9,6 +9,7 @@ from psycopg.rows import class_row, dict_row
 from psycopg.types.json import Jsonb
 
 from activities.store.database import Store
+from activities.store.pages.lease import already_running
 from activities.store.sql import queries
 from headwater.errors import ValidationError
 from headwater.ids import check_scope_part
@@ -61,6 +62,17 @@ def ensure_connector(
             )
         connection.execute(named["ensure_checkpoint"], {"connector_id": row.connector_id})
         return row
+
+
+def change_settings(store: Store, connector_id: int, config: Mapping[str, Any]) -> None:
+    """The connector has `config` from now on, and its next pass lists everything anew. Raises `AlreadyRunning` during one."""
+    with store.connection() as connection:
+        changed = connection.execute(
+            queries(store.schema, "connectors")["change_settings"],
+            {"connector_id": connector_id, "config": Jsonb(dict(config))},
+        ).fetchone()
+        if changed is None:
+            raise already_running(store, connection, connector_id)
 
 
 def find_connector(store: Store, scope: Scope, name: str) -> ConnectorRow | None:

@@ -22,6 +22,7 @@ COMMANDS = dict(_commands(headwater))
 def test_these_are_the_commands() -> None:
     assert sorted(name for name, command in COMMANDS.items() if not isinstance(command, click.Group)) == [
         "config",
+        "connector add drive",
         "connector list",
         "connector remove",
         "connector test",
@@ -73,7 +74,7 @@ def test_a_general_option_says_what_it_does(parameter: click.Parameter) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", sorted(set(COMMANDS) - {"up", "worker", "sync", "source", "generation", "connector", "schedule"})
+    "name", sorted(set(COMMANDS) - {"up", "worker", "sync", "source", "generation", "connector", "connector add", "schedule"})
 )
 def test_a_command_that_ends_takes_json(name: str) -> None:
     assert "--json" in [option for parameter in COMMANDS[name].params for option in parameter.opts]

@@ -11,6 +11,7 @@ import click
 
 from workers.cli.config import config_command
 from workers.cli.connector import connector_group
+from workers.cli.connector_add import add_group
 from workers.cli.connector_remove import remove_command
 from workers.cli.connector_try import test_command
 from workers.cli.console import ColourChoice, Output
@@ -103,7 +104,7 @@ for command in (
 for command in (delete_command, grant_command, revoke_command, propagate_command):
     source_group.add_command(command)
 sync_group.add_command(sync_connector_command)
-for command in (test_command, remove_command):
+for command in (add_group, test_command, remove_command):
     connector_group.add_command(command)
 
 

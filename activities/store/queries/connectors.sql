@@ -14,6 +14,18 @@ RETURNING connector_id, scope_id, name, kind, config, rule_version;
 -- ensure_checkpoint --
 INSERT INTO {schema}.checkpoint (connector_id) VALUES (%(connector_id)s) ON CONFLICT DO NOTHING;
 
+-- change_settings --
+-- Only while no pass is under way; one that lost its lease and does not know it yet writes nothing more. What other settings
+-- listed says nothing of these: the next pass lists everything.
+WITH free AS (
+  UPDATE {schema}.checkpoint
+     SET cursor = NULL, start_cursor = NULL, is_paused = false, fence = fence + 1, owner = NULL, run = NULL, lease_until = NULL
+   WHERE connector_id = %(connector_id)s AND (owner IS NULL OR lease_until < now())
+  RETURNING connector_id)
+UPDATE {schema}.connector c SET config = %(config)s, last_error = NULL
+  FROM free WHERE c.connector_id = free.connector_id
+RETURNING c.connector_id;
+
 -- find_connector --
 SELECT c.connector_id, c.scope_id, c.name, c.kind, c.config, c.rule_version
 FROM {schema}.connector c JOIN {schema}.scope s ON s.scope_id = c.scope_id
