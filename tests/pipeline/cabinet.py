@@ -64,6 +64,7 @@ class Cabinet:
     papers: dict[str, Paper] = field(default_factory=dict)
     fetched: list[str] = field(default_factory=list)
     described: list[str] = field(default_factory=list)
+    while_describing: Callable[[], object] = lambda: None
     feed: list[Callable[[], Sequence[str]]] = field(
         default_factory=list
     )  # a page each: ids of what changed; empty: all is listed
@@ -142,6 +143,7 @@ class _Drawer:
 
     def describe(self, change: Change) -> Description:
         self._cabinet.described.append(change.source_id)
+        self._cabinet.while_describing()
         self._paper(change)
         return Description(**json.loads(change.locator))
 

@@ -295,6 +295,19 @@ def test_a_rollback_between_listing_and_staging_makes_it_read(desk: Desk) -> Non
     assert visible(desk.store)[ID].startswith(parts_of(1, 2)[0])
 
 
+def test_a_rollback_before_the_text_is_looked_up_makes_it_read(desk: Desk) -> None:
+    first = desk.worker.sync()[0].generation
+    desk.cabinet.change(ID, data=NEWER.encode())
+    desk.sync()
+    desk.cabinet.change(ID, name="Final plan.txt")
+    desk.forget_counts()
+    desk.cabinet.while_describing = lambda: set_generation(desk.store, SCOPE, first)
+    desk.sync()
+    assert desk.cabinet.fetched == [ID]
+    assert desk.title() == "Final plan.txt"
+    assert visible(desk.store)[ID].startswith(parts_of(1, 2)[0])
+
+
 def test_readers_of_a_pinned_corpus_see_the_new_name_when_it_is_unpinned(desk: Desk) -> None:
     pin(desk.store, SCOPE, pinned=True)
     desk.cabinet.change(ID, data=NEWER.encode())
@@ -373,6 +386,15 @@ def test_what_is_forgotten_while_it_is_renamed_stays_forgotten(desk: Desk, is_st
         desk.finish(begun, listed.page_id)
     assert desk.worker.publish(begun, listed.page_id).withheld == 1
     assert desk.title() is None
+
+
+def test_what_is_forgotten_before_its_text_is_looked_up_is_not_staged_from_it(desk: Desk) -> None:
+    desk.cabinet.change(ID, name="Final plan.txt")
+    desk.cabinet.while_describing = lambda: hide(desk.store, desk.corpus, ID, by=READER)
+    (page,) = desk.worker.sync()
+    assert page.withheld == 1
+    assert desk.title() is None
+    assert desk.cabinet.fetched == [ID]
 
 
 def test_what_it_rests_on_is_kept(desk: Desk) -> None:
