@@ -7,10 +7,11 @@ import pytest
 from activities.store import Store
 from activities.store.pages.lease import StaleFence, advance, begin_pass
 from activities.store.pages.memory import StoredMemory
+from activities.store.pages.publish import publish_page
 from headwater.connectors import Forgotten, Link
 from headwater.testing import check_memory
 from tests.integration.seen import table
-from tests.integration.staging_factory import Corpus, make_corpus, publish_page, stage
+from tests.integration.staging_factory import Corpus, make_corpus, stage
 
 A, B, C = Link("a", "root", {"name": "A"}), Link("b", "root", {"name": "B"}, due="crawl"), Link("c", "a")
 
