@@ -228,7 +228,10 @@ def test_a_file_moves_by_its_parents(office: Office) -> None:
 
 
 def test_parents_are_not_written_directly(office: Office) -> None:
-    assert refused(office.ada.files().update(fileId=office.file, body={"parents": []}))[:2] == (403, "fieldNotWritable")
+    status, reason, message = refused(office.ada.files().update(fileId=office.file, body={"parents": []}))
+
+    assert (status, reason) == (403, "fieldNotWritable")
+    assert "Use addParents and removeParents" in message
     assert refused(office.ada.files().update(fileId=office.file, body={"size": "1"}))[:2] == (403, "fieldNotWritable")
 
 

@@ -39,6 +39,9 @@ def test_without_the_flag_an_item_of_a_shared_drive_is_not_found(shared: Shared)
     assert refused(shared.files.get(fileId=shared.drive_id))[:2] == (404, "notFound")
     assert refused(shared.office.robot.permissions().list(fileId=shared.file))[:2] == (404, "notFound")
     assert refused(shared.office.ben.files().update(fileId=shared.file, body={"name": "x"}))[:2] == (404, "notFound")
+    link = shared.office.ben.permissions().create(fileId=shared.file, body={"type": "anyone", "role": "reader"})
+    assert refused(link)[:2] == (404, "notFound")
+    assert shared.office.world.file(shared.file).permissions == {}
 
 
 def test_with_the_flag_it_is_there(shared: Shared) -> None:

@@ -130,6 +130,15 @@ def test_a_call_without_a_token_or_with_an_unknown_one_is_refused(office: Office
         assert b'"locationType": "header"' in body
 
 
+def test_a_token_in_the_query_string_is_neither_taken_nor_kept(office: Office) -> None:
+    token = office.drive.token(BEN)
+
+    answer, _ = office.robot._http.http.request(f"{office.drive.url}/drive/v3/files?access_token={token}&pageSize=7")
+
+    assert answer.status == 401
+    assert [entry.parameters for entry in office.drive.log.of()] == [{"pageSize": "7"}]
+
+
 def test_a_deleted_account_has_no_access(office: Office) -> None:
     office.world.delete_user(BEN)
 
