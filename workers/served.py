@@ -15,12 +15,11 @@ from activities.keep_build import BuildKeeper
 from activities.keep_pass import PassKeeper
 from activities.keep_request import RequestKeeper
 from activities.list_page import PageLister
-from activities.parsers import CURRENT
 from activities.parsers.pool import ParserPool
 from activities.prepare_page import PagePreparer
 from activities.propagate_deletion import DeletionPropagator
 from activities.publish_page import PagePublisher
-from activities.read_document import FETCHER, size_limit
+from activities.read_document import readers
 from activities.remove_connector import ConnectorRemover
 from activities.repoint import SourceMover
 from activities.restage_page import PageRestager
@@ -75,7 +74,7 @@ def io_activities(
     tools.callback(pool.close)
     connectors = WorkersConnectors()
     tools.callback(connectors.close)
-    parsers = CURRENT | {FETCHER, size_limit(options.max_document_bytes)}
+    parsers = readers(options.max_document_bytes)
     beginner = ReindexBeginner(
         store,
         embedders,
