@@ -111,7 +111,8 @@ class Faults:
     def randomly(
         self, share: float, *, seed: int, statuses: Sequence[int] = THROTTLE_STATUSES, retry_after: str | None = None
     ) -> None:
-        """A share of all calls fails, the same ones for the same seed and the same order of calls."""
+        """A share of what users call fails, the same ones for the same seed and the same order of calls. Not the token
+        endpoint: google-auth sleeps before it asks that again."""
         with self._lock:
             self._weather = _Weather(share, statuses, retry_after, random.Random(seed))
 
@@ -123,7 +124,7 @@ class Faults:
     def meet(self, method: str, *, file_id: str | None, email: str | None, now: datetime) -> Fault | None:
         """The fault of this call, which is counted by it."""
         with self._lock:
-            return self._scripted(method, file_id, email) or self._by_quota(email, now) or self._by_chance()
+            return self._scripted(method, file_id, email) or self._by_quota(email, now) or self._by_chance(email)
 
     def _scripted(self, method: str, file_id: str | None, email: str | None) -> Fault | None:
         met = None
@@ -150,9 +151,9 @@ class Faults:
         spent.append(now)
         return None
 
-    def _by_chance(self) -> Fault | None:
+    def _by_chance(self, email: str | None) -> Fault | None:
         weather = self._weather
-        if weather is None or weather.dice.random() >= weather.share:
+        if weather is None or email is None or weather.dice.random() >= weather.share:
             return None
         status = weather.dice.choice(weather.statuses)
         reason = "rateLimitExceeded" if status in (403, 429) else "backendError"

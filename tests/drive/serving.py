@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from threading import Event, Thread
-from typing import Any
+from typing import Any, Final
 
 import uvicorn
 from starlette.applications import Starlette
@@ -23,6 +23,10 @@ from tests.drive.passage import HANG_UP
 from tests.drive.request_log import RequestLog
 from tests.drive.tokens import Tokens
 from tests.drive.world import World
+
+_START_S: Final = 30
+_IDLE_S: Final = 240
+"""As Google does: a connection that waits for a while is not a fault, and must not look like one."""
 
 
 @dataclass(frozen=True)
@@ -99,17 +103,25 @@ def _serving(application: Starlette, listener: socket.socket) -> Iterator[None]:
         await application({**scope, HANG_UP: partial(server.hang_up, scope.get("client"))}, receive, send)
 
     server = _Server(
-        uvicorn.Config(with_hang_up, http="h11", ws="none", lifespan="off", log_config=None, access_log=False)
+        uvicorn.Config(
+            with_hang_up,
+            http="h11",
+            ws="none",
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            timeout_keep_alive=_IDLE_S,
+        )
     )
     thread = Thread(target=server.run, kwargs={"sockets": [listener]}, name="drive-emulator", daemon=True)
     thread.start()
     try:
-        if not server.is_ready.wait(timeout=10):
-            raise TimeoutError("The Drive emulator did not start within 10 s.")
+        if not server.is_ready.wait(timeout=_START_S):
+            raise TimeoutError(f"The Drive emulator did not start within {_START_S} s.")
         yield
     finally:
         server.stop()
-        thread.join(timeout=10)
+        thread.join(timeout=_START_S)
 
 
 class _Server(uvicorn.Server):

@@ -73,6 +73,14 @@ def test_chance_strikes_the_same_calls_for_the_same_seed() -> None:
     assert 30 < sum(status is not None for status in struck(1)) < 90
 
 
+def test_chance_spares_the_token_endpoint() -> None:
+    faults = Faults()
+    faults.randomly(1.0, seed=1)
+
+    assert faults.meet("token", file_id=None, email=None, now=NOON) is None
+    assert meet(faults, EXPORT) is not None
+
+
 def test_a_quota_is_per_user_and_per_minute() -> None:
     faults = Faults()
     faults.quota(2, retry_after="30")
