@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from temporalio.client import Client, WorkflowHandle
 
@@ -25,6 +25,13 @@ from workflows import queues
 SCOPE = Scope(tenant_id="t1", resource_id="docs", corpus_id="handbook")
 SPEC = "hash:64"
 EVERYONE = AccessRule.from_grants(["everyone"])
+
+
+class Synced(Protocol):
+    """What a connector of the corpus reads."""
+
+    @property
+    def name(self) -> str: ...
 
 
 @dataclass(frozen=True)
@@ -62,7 +69,7 @@ class Pipeline:
         """The connector's row, with ``access`` as a new rule if there is one."""
         return register(self.store, shelf, access=access, scope=scope, chunking=chunking)
 
-    async def start(self, shelf: Shelf, *, scope: Scope = SCOPE, **fields: Any) -> WorkflowHandle[Any, SyncResult]:
+    async def start(self, shelf: Synced, *, scope: Scope = SCOPE, **fields: Any) -> WorkflowHandle[Any, SyncResult]:
         handle: WorkflowHandle[Any, SyncResult] = await self.client.start_workflow(
             "SyncCorpus",
             {"scope": scope.model_dump(), "connector": shelf.name, **fields},
@@ -72,7 +79,7 @@ class Pipeline:
         )
         return handle
 
-    async def sync(self, shelf: Shelf, *, scope: Scope = SCOPE, **fields: Any) -> SyncResult:
+    async def sync(self, shelf: Synced, *, scope: Scope = SCOPE, **fields: Any) -> SyncResult:
         """One sync, to its end."""
         return await (await self.start(shelf, scope=scope, **fields)).result()
 
