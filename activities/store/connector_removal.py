@@ -39,8 +39,8 @@ def begin_removal(store: Store, connector_id: int, *, owner: str, run: str, acto
 def keep_page(store: Store, connector_id: int, *, fence: int, scope_id: int, name: str, after: int) -> int | None:
     """Leaves a page of sources behind, in one transaction. The last of them; None when there are no more.
 
-    What another connector holds too is left alone, and what has no text is deleted: of it there is nothing to keep. A repeat
-    changes nothing more.
+    What another connector holds too is that one's from now on, and what has no text is deleted: of it there is nothing to
+    keep. A repeat changes nothing more.
     """
     lease.renew(store, connector_id, fence=fence)
     sql = queries(store.schema, "connector_removal")
@@ -49,6 +49,9 @@ def keep_page(store: Store, connector_id: int, *, fence: int, scope_id: int, nam
         lease.hold(store, connection, connector_id, fence=fence)
         key = {"connector_id": connector_id, "after": after, "limit": SOURCES_A_PAGE}
         held = connection.execute(sql["held"], key).fetchall()
+        if shared := [source_pk for source_pk, is_shared, _ in held if is_shared]:
+            left = {"connector_id": connector_id, "dropped": shared}
+            connection.execute(queries(store.schema, "publish")["leave_to_others"], left)
         mine = [(source_pk, has_text) for source_pk, is_shared, has_text in held if not is_shared]
         if kept := [source_pk for source_pk, has_text in mine if has_text]:
             said = f"connector {name} was removed"

@@ -134,6 +134,8 @@ async def test_what_another_connector_holds_too_stays_as_it_is(pipeline: Pipelin
     assert freshness(store)[shelf.id_of("a.md")] == ("current", None)
     assert freshness(store)[shelf.id_of("b.md")][0] == "stale"
     assert rows(store, "SELECT connector_id FROM {s}.membership") == [(other.connector_id,)]
+    theirs = status.source(store, SCOPE, shelf.id_of("a.md"))
+    assert theirs is not None and theirs["owner"] == "other"
     assert rows(store, "SELECT connector_id FROM {s}.connector WHERE removed_at IS NOT NULL") == [(connector_id,)]
 
 

@@ -48,7 +48,7 @@ DELETE FROM {schema}.membership WHERE connector_id = %(connector_id)s;
 DELETE FROM {schema}.link WHERE connector_id = %(connector_id)s;
 
 -- is_owner --
--- What it published first and did not take along: kept, or held by another connector of its kind.
+-- What it published and leaves behind.
 SELECT EXISTS (SELECT FROM {schema}.source WHERE scope_id = %(scope_id)s AND owner = %(connector_id)s);
 
 -- mark_removed --
