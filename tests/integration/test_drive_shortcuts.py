@@ -123,6 +123,30 @@ def test_a_shortcut_to_a_folder_brings_all_that_is_in_it(office: Office, followe
     assert follower.names == []
 
 
+def test_a_target_that_was_gone_or_hidden_comes_when_it_is_told_of(office: Office, follower: Follower) -> None:
+    hidden = office.world.add_file("hidden.md", "h", owner=ADA).id
+    folder = office.world.add_folder("Cellar", owner=ADA).id
+    office.world.add_file("deep.md", "d", parent=folder, owner=ADA)
+    office.world.trash(office.target)
+    for target in (office.target, hidden, folder):
+        office.point(target)
+    follower.sync()
+    assert follower.names == []
+
+    for _ in range(2):
+        office.world.untrash(office.target)
+        for item in (hidden, folder):
+            office.world.share(item, ROBOT, role="writer")
+        follower.sync()
+        assert follower.paths == ["Office/Cellar/deep.md", "Office/hidden.md", "Office/target.md"]
+
+        office.world.trash(office.target)
+        for item in (hidden, folder):
+            office.world.unshare(item, ROBOT)
+        follower.sync()
+        assert follower.names == []
+
+
 def test_shortcuts_in_a_circle_end(office: Office, follower: Follower) -> None:
     office.point(office.attic)
     office.point(office.folder, parent=office.attic)

@@ -7,7 +7,7 @@ from activities.connectors.drive.kinds import Way
 from activities.connectors.drive.passing import Page
 from activities.connectors.drive.placing import How
 from activities.connectors.drive.roots import gone
-from activities.connectors.drive.tree import Due
+from activities.connectors.drive.tree import AWAITED, Due
 from headwater.connectors import ChangePage
 
 
@@ -53,7 +53,9 @@ def _take(page: Page, changes: list[dict[str, object]]) -> None:
             latest[file_id] = change
     items = {file_id: _item(change) for file_id, change in latest.items()}
     page.tree.load(
-        each for file_id, item in items.items() for each in (file_id, *(item.parents if item is not None else ()))
+        each
+        for file_id, item in items.items()
+        for each in (file_id, AWAITED + file_id, *(item.parents if item is not None else ()))
     )
     for file_id, item in items.items():
         if item is None:

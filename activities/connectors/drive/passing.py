@@ -8,7 +8,7 @@ from activities.connectors.drive.cursor import Cursor
 from activities.connectors.drive.item import Item
 from activities.connectors.drive.placing import How, Placing
 from activities.connectors.drive.scope import Scope
-from activities.connectors.drive.tree import Tree
+from activities.connectors.drive.tree import AWAITED, Tree
 from headwater.connectors import ChangePage, SourceUnavailable, Unlisted
 
 
@@ -28,7 +28,7 @@ class Page:
     def take(self, raws: Iterable[object], how: How, *, under: str | None = None) -> None:
         """Items of an answer, with one look into the memory for all of them."""
         items = [item for raw in raws if isinstance(raw, dict) and (item := Item.parse(raw)) is not None]
-        self.tree.load(each for item in items for each in (item.id, *item.parents))
+        self.tree.load(each for item in items for each in (item.id, AWAITED + item.id, *item.parents))
         for item in items:
             self.placing.take(item, how, under=under)
 

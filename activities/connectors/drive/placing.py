@@ -3,7 +3,7 @@
 All ways on which something is learnt of an item end here, so that a file is in reach or out of it by one rule.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
@@ -16,7 +16,7 @@ from activities.connectors.drive.item import Item, is_id
 from activities.connectors.drive.kinds import Way
 from activities.connectors.drive.scope import Scope
 from activities.connectors.drive.sharing import Sharing
-from activities.connectors.drive.tree import LOST, ORPHANS, ROOT, Due, Node, Tree
+from activities.connectors.drive.tree import AWAITED, LOST, ORPHANS, ROOT, Due, Node, Tree
 from headwater.connectors import Change, DocumentGone, DocumentRefused, Link
 
 RESOLVED_MAX: Final = 200  # folders that are asked for in one page only to know where something lies
@@ -68,6 +68,7 @@ class Placing:
             return
         if known is not None and known.is_held and not item.is_document:
             self._delete(item.id)
+        self.tree.forget(AWAITED + item.id)
         match item.way:
             case Way.FOLDER:
                 self._folder(item, known, parents, how, under)
@@ -84,6 +85,8 @@ class Placing:
         """The item hangs no more under what it hung under. If it hangs elsewhere, Drive is asked how it is."""
         known = self.tree.node(link.node)
         self.tree.unlink(link.node, link.parent)
+        if link.node.startswith(AWAITED):
+            return
         if not (self.tree.is_placed(link.node) and self.tree.reaches(link.node)):
             self._lose(link.node, known, Due.DROP)
             return
@@ -105,6 +108,7 @@ class Placing:
             return None
 
     def _lose(self, file_id: str, known: Node | None, due: Due) -> None:
+        self._await(file_id, self._shortcuts(file_id))
         self.tree.forget(file_id)
         if known is None or known.is_document:
             self._delete(file_id)
@@ -116,11 +120,12 @@ class Placing:
 
     def _parents(self, item: Item, how: How, under: str | None) -> list[str]:
         """What the item hangs under: its folders in reach, and the shortcuts that lead to it."""
-        held = self.tree.links(item.id)
         parents = self._folders(item, how)
         if not parents and self.scope.holds(item):
             parents.append(ORPHANS)
-        parents += [parent for parent in held if self._is_kept(item, parent)]
+        if item.id in self.roots and ROOT in self.tree.links(item.id):
+            parents.append(ROOT)
+        parents += self._shortcuts(item.id)
         if under is not None:
             parents.append(under)
         return list(dict.fromkeys(parents))
@@ -134,11 +139,20 @@ class Placing:
         is_partial = how is How.LISTED and item.way is Way.FOLDER
         return [parent for parent in above if is_partial or self._resolve(parent)]
 
-    def _is_kept(self, item: Item, parent: str) -> bool:
-        if parent == ROOT:
-            return item.id in self.roots
-        above = None if parent == LOST else self.tree.node(parent)
-        return above is not None and above.way is Way.SHORTCUT and self.tree.reaches(parent, avoiding=item.id)
+    def _shortcuts(self, file_id: str) -> list[str]:
+        """The shortcuts in reach that lead to the item, or wait for it."""
+        above = {*self.tree.links(file_id), *self.tree.links(AWAITED + file_id)} - {ROOT, LOST}
+        return sorted(parent for parent in above if self._is_way(parent, file_id))
+
+    def _is_way(self, parent: str, file_id: str) -> bool:
+        above = self.tree.node(parent)
+        return above is not None and above.way is Way.SHORTCUT and self.tree.reaches(parent, avoiding=file_id)
+
+    def _await(self, file_id: str, shortcuts: Iterable[str]) -> None:
+        """The item is gone or hidden, and wanted if it is told of: a restored file is told of by itself, and its shortcuts not."""
+        waiting = dict.fromkeys((*self.tree.links(AWAITED + file_id), *shortcuts))
+        if waiting:
+            self.tree.place(AWAITED + file_id, Node("", Way.UNSUPPORTED), list(waiting), due=None)
 
     def _resolve(self, folder_id: str) -> bool:
         """Whether it is known where the folder lies. A folder that no listing names is asked for, with those above it."""
@@ -211,13 +225,15 @@ class Placing:
     def _follow(self, shortcut: Item, links: Mapping[str, Link]) -> None:
         """What the shortcut leads to, which may lie anywhere and is followed from now on."""
         target = self.ask(shortcut.target_id, resource_key=shortcut.target_key or None)
-        if target is not None and self._begin_feed(target.drive_id):
+        if self._begin_feed(target.drive_id if target is not None else ""):
             # What changed between the first answer and the token would be told by nobody.
             target = self.ask(shortcut.target_id, resource_key=shortcut.target_key or None)
         if target is not None and target.way is not Way.SHORTCUT and not target.is_trashed:
             self.take(target, How.ASKED, under=shortcut.id)
-        elif shortcut.id in links:
-            self.detach(links[shortcut.id])
+        else:
+            if shortcut.id in links:
+                self.detach(links[shortcut.id])
+            self._await(shortcut.target_id, [shortcut.id])
 
     def _begin_feed(self, drive_id: str) -> bool:
         """Whether a feed had to be begun that tells of items there. One of a shared drive that the account is no member of comes

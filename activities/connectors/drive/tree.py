@@ -17,6 +17,9 @@ LOST: Final = (
     "-"  # the parent of what is out of reach and only remembered until nothing hangs under it; no id is so short
 )
 ORPHANS: Final = "+"  # the parent of what lies in no folder that the account sees
+AWAITED: Final = (
+    "?"  # before the id of what a shortcut leads to and nobody sees: once it is told of, it is known as wanted
+)
 DEPTH_MAX: Final = 200  # Drive nests a hundred folders at most, and shortcuts lead on from there
 
 
@@ -213,4 +216,4 @@ class Tree:
         return [now for link in links if (now := self._known[link.node].get(link.parent)) is not None]
 
 
-__all__ = ["LOST", "ORPHANS", "ROOT", "Due", "Node", "Tree"]
+__all__ = ["AWAITED", "LOST", "ORPHANS", "ROOT", "Due", "Node", "Tree"]
