@@ -233,6 +233,14 @@ def test_a_member_hears_of_the_items_that_the_member_used(world: World) -> None:
     assert without.seen() == []
 
 
+def test_what_is_made_in_a_drive_was_never_in_my_drive(world: World) -> None:
+    drive = world.add_drive("D", organizer=ANN)
+    with_drives, without = Reader(world, ANN, **ALL), Reader(world, ANN)
+    file = world.add_file("a.txt", parent=drive.id, by=ANN)
+    assert with_drives.seen() == [(file.id, False)]
+    assert without.seen() == []
+
+
 def test_joining_and_leaving_a_drive_is_one_change_and_none_for_its_items(world: World) -> None:
     drive = world.add_drive("D", organizer=ANN)
     world.add_file("a.txt", parent=drive.id)

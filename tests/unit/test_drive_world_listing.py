@@ -48,6 +48,14 @@ def test_a_users_corpus_is_theirs_and_what_names_them(world: World) -> None:
     assert listed(world, ANN) == ["user", "group", "link", "mine"]
 
 
+def test_what_has_expired_is_listed_no_more_though_nothing_changed(world: World) -> None:
+    file = world.add_file("a", owner=ANN)
+    world.share(file.id, BOB, expires=world.clock.now() + timedelta(hours=1))
+    assert listed(world, BOB) == ["a"]
+    world.clock.advance(timedelta(hours=1))
+    assert listed(world, BOB) == []
+
+
 def test_trashed_files_are_listed_until_the_query_says_otherwise(world: World) -> None:
     world.trash(world.add_file("gone", owner=ANN).id)
     world.add_file("there", owner=ANN)

@@ -74,6 +74,8 @@ def test_who_may_limit_the_access_to_a_folder(world: World) -> None:
     inside, mine = world.add_folder("f", parent=drive.id), world.add_folder("g", owner=ANN)
     world.share(mine.id, BOB, "writer")
     assert "canDisableInheritedPermissions" in capabilities(world, inside.id, ANN)
+    for unlimited in (drive.id, world.add_file("a.txt", parent=drive.id).id, world.root_of(ANN)):
+        assert "canDisableInheritedPermissions" not in capabilities(world, unlimited, ANN)
     assert refused(lambda: world.edit(inside.id, inherited_permissions_disabled=True, by=BOB)) == (
         "insufficientFilePermissions"
     )
@@ -107,6 +109,18 @@ def test_the_trash_of_a_drive_says_who_and_when(world: World) -> None:
     assert (resource["trashingUser"]["emailAddress"], resource["trashedTime"]) == (ANN, "2026-03-02T09:00:01.000Z")
     world.untrash(file.id, by=ANN)
     assert not {"trashingUser", "trashedTime"} & set(world.resource_of(file, ANN))
+
+
+def test_a_file_says_who_changed_it_last(world: World) -> None:
+    file = world.add_file("a.txt", owner=ANN)
+    world.share(file.id, BOB, "writer")
+    world.write(file.id, "x", by=BOB)
+    anns, bobs = world.resource_of(file, ANN), world.resource_of(file, BOB)
+    assert (anns["modifiedByMe"], bobs["modifiedByMe"]) == (False, True)
+    assert anns["lastModifyingUser"]["emailAddress"] == BOB
+    world.view(file.id, by=BOB)
+    assert world.resource_of(file, BOB)["viewedByMeTime"] == "2026-03-02T09:00:03.000Z"
+    assert world.resource_of(file, ANN)["viewedByMe"] is False
 
 
 def test_roots_stay_as_they_are(world: World) -> None:
