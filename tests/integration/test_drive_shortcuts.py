@@ -123,6 +123,25 @@ def test_a_shortcut_to_a_folder_brings_all_that_is_in_it(office: Office, followe
     assert follower.names == []
 
 
+def test_the_path_of_a_target_follows_the_only_shortcut_to_it(office: Office, follower: Follower) -> None:
+    sub = office.world.add_folder("sub", parent=office.folder, owner=ADA).id
+    pointers = [office.point(target, parent=sub) for target in (office.target, office.attic)]
+    office.world.move(office.target, office.world.add_folder("Cellar", owner=ADA).id)
+    office.world.share(office.target, ROBOT)
+    office.world.add_file("in.md", "x", parent=office.attic, owner=ADA)
+    follower.sync()
+    assert follower.paths == ["Office/sub/Attic/in.md", "Office/sub/target.md"]
+
+    office.world.rename(sub, "low")
+    follower.sync()
+    assert follower.paths == ["Office/low/Attic/in.md", "Office/low/target.md"]
+
+    for pointer in pointers:
+        office.world.move(pointer, office.folder)
+    follower.sync()
+    assert follower.paths == ["Office/Attic/in.md", "Office/target.md"]
+
+
 def test_a_target_that_was_gone_or_hidden_comes_when_it_is_told_of(office: Office, follower: Follower) -> None:
     hidden = office.world.add_file("hidden.md", "h", owner=ADA).id
     folder = office.world.add_folder("Cellar", owner=ADA).id

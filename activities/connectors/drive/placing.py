@@ -197,7 +197,8 @@ class Placing:
             case _ if is_new:
                 is_due = True
             case _ if under is not None:
-                is_due = self.is_whole and known is not None and known.epoch != self.epoch
+                is_only_there = not any(parent in parents for parent in item.parents)
+                is_due = (self.is_whole or is_only_there) and known is not None and known.epoch != self.epoch
             case _:
                 is_due = known is None or stamp is None or _differs(known, item, stamp) or set(held) != set(parents)
         epoch = self.epoch if is_due or how is How.LISTED or known is None else known.epoch
@@ -207,6 +208,7 @@ class Placing:
         self.tree.place(item.id, _node(item, access=stamp, epoch=epoch), parents, due=due)
 
     def _shortcut(self, item: Item, parents: list[str], how: How) -> None:
+        was_here = set(self.tree.links(item.id)) == set(parents)
         self.tree.place(item.id, _node(item, epoch=self.epoch), parents, due=None)
         target = item.target_id
         if not is_id(target) or target == item.id:
@@ -214,7 +216,8 @@ class Placing:
         self.tree.load([target])
         known, links = self.tree.node(target), self.tree.links(target)
         if known is not None and self.is_in_reach(target):
-            is_seen = known.epoch == self.epoch or how is How.TOLD or not self.is_whole
+            # A crawl is about paths too, and what a shortcut leads to may lie nowhere else.
+            is_seen = known.epoch == self.epoch or (how is How.TOLD and was_here)
             if known.way is Way.SHORTCUT or (is_seen and item.id in links):
                 return
             if is_seen:
