@@ -141,6 +141,10 @@ def test_a_renamed_and_moved_document_is_shown_anew_without_a_download(desk: Des
     assert desk.chunks() == before
     assert desk.sync() == [(0, 0, 0, 0)]
     assert desk.cabinet.described == [ID]  # once, and not again when nothing changed
+    desk.cabinet.change(ID, name="Last plan.txt")
+    desk.sync()
+    assert desk.asked_for == ([], [])
+    assert desk.title() == "Last plan.txt"
 
 
 def test_nothing_is_published_where_another_label_shows_the_same(desk: Desk) -> None:
