@@ -26,7 +26,7 @@ def reach(
     with world.lock:
         starts = [drive_id] if drive_id is not None else list(folders)
         if starts:
-            todo = [world.file(start) for start in starts if world.sees(viewer, start)]
+            todo = [world.file(start) for start in starts if world.exists(start)]
         else:
             mine = (file for file in world.all_files() if world.is_in_corpus(viewer, file.id))
             todo = [file for file in mine if file.drive_id is None]
@@ -38,8 +38,8 @@ def reach(
             if not file.is_folder and not file.is_shortcut:
                 found[file.id] = file
             nexts = world.children_of(file.id) if file.is_folder else _target(world, file, follow_shortcuts)
-            todo += [item for item in nexts if item.id not in seen and world.sees(viewer, item.id)]
-            seen.update(item.id for item in nexts if world.sees(viewer, item.id))
+            todo += [item for item in nexts if item.id not in seen]
+            seen.update(item.id for item in nexts)
         return found
 
 

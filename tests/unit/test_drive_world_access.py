@@ -104,6 +104,8 @@ def test_a_pending_owner_has_nothing_until_the_ownership_is_theirs(world: World)
     world.share(folder.id, BOB, "writer", pending_owner=True)
     assert not world.may_read(BOB, folder.id)
     assert not world.may_read(BOB, below.id)
+    assert [held.get("pendingOwner") for held in world.permission_resources(folder.id)] == [False, True]
+    assert len(world.permission_resources(below.id)) == 1
     world.transfer(folder.id, BOB)
     assert world.may_read(BOB, folder.id)
 

@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import Any
+from functools import partial
+from typing import Any, Literal
 
 import pytest
 
@@ -328,6 +329,15 @@ def test_a_file_can_be_changed_while_somebody_downloads_it(world: World) -> None
     world.on_download(file.id, lambda: world.write(file.id, "two"))
     world.on_download(file.id, lambda: world.write(file.id, "three"), nth=3, when="before")
     assert [world.content(file.id, ANN).data for _ in range(4)] == [b"one", b"two", b"three", b"three"]
+
+
+def test_a_document_can_be_changed_around_its_export(world: World) -> None:
+    document = world.add_document("d", {"text/markdown": "one"}, owner=ANN)
+    hooks: list[tuple[str, Literal["before", "after"]]] = [("two", "before"), ("three", "after")]
+    for text, when in hooks:
+        exports = {"text/markdown": text}
+        world.on_download(document.id, partial(world.write, document.id, exports=exports), when=when)
+    assert [world.export(document.id, ANN, "text/markdown").data for _ in range(2)] == [b"two", b"three"]
 
 
 def test_a_file_can_be_gone_by_the_time_it_is_downloaded(world: World) -> None:
