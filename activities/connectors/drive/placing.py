@@ -73,9 +73,9 @@ class Placing:
             case Way.FOLDER:
                 self._folder(item, known, parents, how, under)
             case Way.SHORTCUT:
-                self._shortcut(item, parents, how)
+                self._shortcut(item, known, parents, how)
             case _:
-                self._document(item, known, parents)
+                self._document(item, known, parents, how)
 
     def lose(self, file_id: str, *, due: Due = Due.DROP) -> None:
         """The item is gone or out of reach, and so is what hangs under it and under nothing else."""
@@ -171,9 +171,9 @@ class Placing:
             todo += [parent for parent in parents if parent != ORPHANS]
         return self.tree.is_placed(folder_id)
 
-    def _document(self, item: Item, known: Node | None, parents: list[str]) -> None:
+    def _document(self, item: Item, known: Node | None, parents: list[str], how: How) -> None:
         self.documents += 1
-        self.tree.place(item.id, _node(item, epoch=self.epoch), parents, due=None)
+        self.tree.place(item.id, _node(item, epoch=self._seen(known, how)), parents, due=None)
         if known is not None and known.is_held and item.way is Way.UNSUPPORTED:
             self._delete(item.id)  # what is held of it was of another type
             return
@@ -207,23 +207,36 @@ class Placing:
             due = Due.VERIFY
         self.tree.place(item.id, _node(item, access=stamp, epoch=epoch), parents, due=due)
 
-    def _shortcut(self, item: Item, parents: list[str], how: How) -> None:
+    def _seen(self, known: Node | None, how: How) -> str:
+        """What the feed tells of did not come up yet where it lies: its folder may have been hidden since."""
+        if how is How.TOLD:
+            return "" if known is None else known.epoch
+        return self.epoch
+
+    def _shortcut(self, item: Item, known: Node | None, parents: list[str], how: How) -> None:
         was_here = set(self.tree.links(item.id)) == set(parents)
-        self.tree.place(item.id, _node(item, epoch=self.epoch), parents, due=None)
-        target = item.target_id
-        if not is_id(target) or target == item.id:
+        self.tree.place(item.id, _node(item, epoch=self._seen(known, how)), parents, due=None)
+        if not is_id(item.target_id) or item.target_id == item.id:
             return
-        self.tree.load([target])
-        known, links = self.tree.node(target), self.tree.links(target)
-        if known is not None and self.is_in_reach(target):
+        self.tree.load([item.target_id])
+        target, links = self.tree.node(item.target_id), self.tree.links(item.target_id)
+        if target is not None and self.is_in_reach(item.target_id):
             # A crawl is about paths too, and what a shortcut leads to may lie nowhere else.
-            is_seen = known.epoch == self.epoch or (how is How.TOLD and was_here)
-            if known.way is Way.SHORTCUT or (is_seen and item.id in links):
-                return
-            if is_seen:
-                self.tree.place(target, known, [*links, item.id], due=_dues(links, item.id))
+            is_seen = target.epoch == self.epoch or (how is How.TOLD and was_here)
+            if target.way is Way.SHORTCUT or (is_seen and self._lead(item, target)):
                 return
         self._follow(item, links)
+
+    def _lead(self, shortcut: Item, target: Node) -> bool:
+        """Whether it is enough to remember one more way to the target: if what is shown of it stays, or is listed anew."""
+        file_id, links = shortcut.target_id, self.tree.links(shortcut.target_id)
+        path = self.tree.path(file_id)
+        if shortcut.id not in links:
+            self.tree.place(file_id, target, [*links, shortcut.id], due=_dues(links, shortcut.id))
+        is_same = self.tree.path(file_id) == path
+        if not is_same and target.way is Way.FOLDER:
+            self.tree.place(file_id, target, list(self.tree.links(file_id)), due=Due.CRAWL)
+        return is_same or target.way is Way.FOLDER
 
     def _follow(self, shortcut: Item, links: Mapping[str, Link]) -> None:
         """What the shortcut leads to, which may lie anywhere and is followed from now on."""
