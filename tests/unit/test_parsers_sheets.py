@@ -2,6 +2,7 @@
 
 from datetime import date, datetime, time, timedelta
 from io import BytesIO
+from zipfile import ZipFile
 
 import pytest
 from openpyxl import Workbook
@@ -9,7 +10,7 @@ from openpyxl.comments import Comment
 
 from activities.parsers import Extraction, ParseFailure, parse
 from activities.parsers.office.cell_values import Form, Formats, form_of, shown
-from tests.unit.small_office import xlsx
+from tests.unit.small_office import archive, relations, xlsx
 
 CHARS = 1 << 20
 
@@ -165,6 +166,15 @@ def test_comments_are_no_part_of_a_tab() -> None:
     sheet["A1"] = "value"
     sheet["A1"].comment = Comment("talk", "Ada")
     assert read(saved(book)).text == "Sheet\n\nvalue"
+
+
+def test_text_boxes_on_a_tab_stand_behind_its_rows() -> None:
+    with ZipFile(BytesIO(xlsx("<row><c><v>1</v></c></row>", "<row><c><v>2</v></c></row>"))) as file:
+        parts: dict[str, str | bytes] = {name: file.read(name) for name in file.namelist()}
+    box = "<a:p><a:r><a:t>in </a:t></a:r><a:r><a:t>the box</a:t></a:r></a:p><a:p><a:r><a:t>below</a:t></a:r></a:p>"
+    parts["xl/worksheets/_rels/sheet1.xml.rels"] = relations(("rId1", "drawing", "../drawings/drawing1.xml"))
+    parts["xl/drawings/drawing1.xml"] = f'<xdr:wsDr xmlns:xdr="urn:x" xmlns:a="urn:a"><xdr:sp>{box}</xdr:sp></xdr:wsDr>'
+    assert read(archive(parts)).text == "One\n\n1\n\nin the box\nbelow\n\nTwo\n\n2"
 
 
 def test_an_empty_workbook_is_empty() -> None:

@@ -1,5 +1,6 @@
 """What is read of a presentation, and where each slide begins."""
 
+import tracemalloc
 from base64 import b64decode
 from io import BytesIO
 from typing import Any
@@ -96,6 +97,30 @@ def test_numbers_and_dates_of_slides_are_no_content() -> None:
         "</a:r></a:p></p:txBody></p:sp></p:sld>"
     )
     assert read(changed(slides, "ppt/slides/slide1.xml", xml.encode())).text.startswith("one\ntwo\n\nTitle 2")
+
+
+def slide(body: str) -> bytes:
+    return f'<p:sld xmlns:p="urn:p" xmlns:a="urn:a" xmlns:mc="urn:mc">{body}</p:sld>'.encode()
+
+
+def shape(text: str) -> str:
+    return f"<p:sp><p:txBody><a:p><a:r><a:t>{text}</a:t></a:r></a:p></p:txBody></p:sp>"
+
+
+def test_a_shape_that_is_written_twice_for_old_programs_is_read_once() -> None:
+    both = f"<mc:AlternateContent><mc:Choice>{shape('new')}</mc:Choice><mc:Fallback>{shape('old')}</mc:Fallback></mc:AlternateContent>"
+    assert read(changed(two_slides(), "ppt/slides/slide1.xml", slide(both))).text.startswith("new\n\nTitle 2")
+
+
+def test_a_slide_is_not_collected_beyond_the_limit() -> None:
+    data = changed(two_slides(), "ppt/slides/slide1.xml", slide(shape("word " * 1000) * 400))
+    parse("a.pptx", data, None, 10)  # imports what it needs
+    tracemalloc.start()
+    result = parse("a.pptx", data, None, 20_000)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert result == ParseFailure("too_large", "It has more than 20,000 characters of text.")
+    assert peak < 1_000_000
 
 
 def test_blank_slides_are_counted() -> None:
