@@ -31,6 +31,8 @@ def plan(change: Change, held: Known | None, *, full: bool, rule_version: int, p
     """What must happen for the corpus to match ``change``. ``held`` is ``None`` for a source not held yet."""
     if held is not None and held.is_withheld_at(change.version):
         return Plan.NOTHING
+    if held is not None and held.is_refused_at(change.version) and rule_version <= held.rule_version and not full:
+        return Plan.NOTHING
     grants = says_who_anew(change, held, rule_version=rule_version)
     if change.grants is not None and change.grants.withheld is not None:
         return Plan.GRANTS if grants else Plan.NOTHING  # nobody is to be shown it: its bytes are not even asked for
@@ -43,7 +45,7 @@ def plan(change: Change, held: Known | None, *, full: bool, rule_version: int, p
 
 def says_who_anew(change: Change, held: Known | None, *, rule_version: int) -> bool:
     """Whether the grants of ``change`` are others than were applied last, as far as a rule or a fingerprint tells."""
-    if rule_version > (held.rule_version if held else 0):
+    if rule_version > (held.rule_version if held else 0) or (held is not None and held.access == ""):
         return True
     if change.access is not None:
         return held is None or change.access != held.access

@@ -19,9 +19,11 @@ from headwater.chunking.profile import ChunkingProfile, TokenEnds
 from headwater.connectors import (
     Change,
     ChangeKind,
+    DocumentDenied,
     DocumentGone,
     DocumentRefused,
     DocumentTooLarge,
+    DocumentUnsupported,
     FetchedDocument,
 )
 from headwater.errors import LimitError
@@ -77,6 +79,10 @@ def read_document(
         return NotedItem(ord=item.ord, status={"state": "gone"}, kind="delete")
     except DocumentTooLarge as error:
         return _failed(item, "too_large", str(error), parser=size_limit(reading.max_bytes))
+    except DocumentDenied as error:
+        return _failed(item, "denied", str(error), parser=FETCHER)
+    except DocumentUnsupported as error:
+        return _failed(item, "unsupported", str(error), parser=FETCHER)
     except DocumentRefused as error:
         return _failed(item, "failed", str(error), parser=FETCHER)
     return _read(item, fetched, held, reading)

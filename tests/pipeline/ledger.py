@@ -18,6 +18,7 @@ from headwater.connectors import (
     ChangePage,
     Connector,
     DocumentGone,
+    DocumentRefused,
     FetchedDocument,
     Forgotten,
     GrantSet,
@@ -36,10 +37,11 @@ ANN = GrantSet(principal_ids=("ann",))
 class Entry:
     text: str
     grants: GrantSet = ANN
+    refusal: DocumentRefused | None = None
 
     @property
     def version(self) -> str:
-        return hashlib.sha256(self.text.encode()).hexdigest()[:8]
+        return hashlib.sha256(f"{self.text}{self.refusal}".encode()).hexdigest()[:8]
 
 
 @dataclass
@@ -61,6 +63,10 @@ class Ledger:
         self.entries[name] = replace(self.entries[name], grants=grants)
         if not silently:
             self.log.append(name)
+
+    def refuse(self, name: str, refusal: DocumentRefused | None) -> None:
+        self.entries[name] = replace(self.entries[name], refusal=refusal)
+        self.log.append(name)
 
     def remove(self, name: str) -> None:
         del self.entries[name]
@@ -116,6 +122,8 @@ class _Reader:
         entry = self._ledger.entries.get(change.locator)
         if entry is None:
             raise DocumentGone("It is no longer there.")
+        if entry.refusal is not None:
+            raise entry.refusal
         return FetchedDocument(entry.text.encode(), entry.version, name=f"{change.locator}.txt")
 
     def _listed(self, cursor: str | None, place: str, limit: int) -> ChangePage:

@@ -6,7 +6,7 @@ import pytest
 
 from activities.store import Store
 from activities.store.generations import set_generation
-from headwater.connectors import ExpiringGrant, GrantSet
+from headwater.connectors import DocumentDenied, DocumentUnsupported, ExpiringGrant, GrantSet
 from headwater.errors import TransientError
 from tests.integration.seen import table
 from tests.pipeline.by_hand import ByHand, refusal
@@ -92,19 +92,6 @@ def test_a_page_whose_listing_failed_is_listed_with_the_memory_it_had(desk: Desk
     assert desk.sync(run="run-2")["deleted"] == 1, "what the failed attempt wrote was not remembered"
 
 
-def test_a_page_sees_what_the_page_before_it_wrote_before_that_is_published(desk: Desk) -> None:
-    desk.ledger.put("d", "Text of d.")
-    desk.ledger.remove("d")
-    begun = desk.worker.begin()
-    first = desk.worker.list_page(begun.in_pass, 1, page_size=1)
-    assert desk.remembered() == ["a", "b", "c"], "nothing was published"
-    desk.worker.prepare(begun.in_pass, first.page_id)
-    for page_id in (first.page_id,):
-        desk.worker.publish(begun.in_pass, page_id)
-        desk.worker.advance(begun.in_pass, page_id)
-    assert desk.held() == ["drive:a", "drive:b", "drive:c"]
-
-
 def test_a_cursor_that_is_lost_makes_a_pass_from_the_beginning(desk: Desk) -> None:
     desk.ledger.remove("b")
     desk.ledger.forgot.add(f"feed {len(desk.ledger.log) - 1}")
@@ -178,6 +165,35 @@ def test_what_was_withheld_is_shown_when_its_grants_are_known_again(desk: Desk) 
     assert desk.sync()["upserted"] == 1, "the text of a is the one that it had"
     assert desk.readers("a") == desk.readers("d") == ["ann"]
     assert states(desk.store)["drive:a"] == states(desk.store)["drive:d"] == ("indexed", None)
+
+
+def test_what_its_origin_refuses_is_withheld_and_asked_for_again_at_another_version(desk: Desk) -> None:
+    desk.ledger.put("d", "Text of d.")
+    for name in ("a", "d"):
+        desk.ledger.refuse(name, DocumentDenied("It may not be downloaded."))
+    assert desk.sync() == {"upserted": 0, "deleted": 0, "withheld": 2}
+    assert states(desk.store)["drive:d"] == ("denied", "It may not be downloaded.")
+    assert states(desk.store)["drive:a"] == ("indexed", "It may not be downloaded.")
+    assert desk.readers("a") == desk.readers("d") == [], "it had readers before"
+    desk.ledger.fetched.clear()
+    desk.ledger.begun.clear()
+    desk.ledger.share("a", BOB)
+    desk.ledger.log.append("d")
+    assert desk.sync()["withheld"] == 0
+    assert desk.ledger.fetched == [] and None not in desk.ledger.begun and desk.readers("a") == []
+    for name in ("a", "d"):
+        desk.ledger.refuse(name, None)
+    assert desk.sync()["upserted"] == 1, "the text of a is the one that it had"
+    assert (desk.readers("a"), desk.readers("d")) == (["bob"], ["ann"])
+    assert states(desk.store)["drive:a"] == states(desk.store)["drive:d"] == ("indexed", None)
+    before = table(desk.store, "membership")
+    assert all(row["access"] for row in before)
+
+
+def test_what_has_no_bytes_is_unsupported(desk: Desk) -> None:
+    desk.ledger.refuse("a", DocumentUnsupported("A form has no text to read."))
+    desk.sync()
+    assert states(desk.store)["drive:a"] == ("unsupported", "A form has no text to read.")
 
 
 def test_what_was_rolled_back_is_read_again_although_the_feed_never_names_it(desk: Desk) -> None:

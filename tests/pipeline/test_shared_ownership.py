@@ -3,7 +3,7 @@
 import pytest
 
 from activities.store import Store
-from headwater.connectors import GrantSet
+from headwater.connectors import DocumentDenied, GrantSet
 from tests.integration.seen import table
 from tests.pipeline.by_hand import ByHand
 from tests.pipeline.harness import states, visible
@@ -112,13 +112,21 @@ def test_what_one_cannot_find_out_does_not_hide_what_another_one_knows(pair: Pai
     assert [row["grants"] for row in table(pair.store, "source")] == [[]]
 
 
-def test_who_drops_what_it_never_held_takes_nothing_away(pair: Pair) -> None:
+def test_who_drops_what_it_does_not_hold_takes_nothing_away(pair: Pair) -> None:
     pair.put("left", "right")
-    pair.ledgers["right"].remove("plan")
-    pair.ledgers["right"].log.clear()
     pair.sync("right")
+    with pair.store.connection() as connection:  # as when a host deleted it
+        connection.execute("DELETE FROM headwater.membership")
     pair.sync("left")
-    pair.put("right")
     pair.ledgers["right"].remove("plan")
     pair.sync("right", run="run-2")
     assert (pair.members(), len(visible(pair.store))) == (["left"], 1)
+
+
+def test_what_one_is_refused_is_shown_as_long_as_another_one_has_it(pair: Pair) -> None:
+    pair.put("left", "right")
+    pair.sync("left")
+    pair.ledgers["right"].refuse("plan", DocumentDenied("It may not be downloaded."))
+    pair.sync("right")
+    assert states(pair.store)["drive:plan"] == ("indexed", None)
+    assert [row["grants"] for row in table(pair.store, "source")] != [[]]

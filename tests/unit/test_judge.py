@@ -280,3 +280,10 @@ def test_a_connectors_grants_may_end() -> None:
     asked = ask(replace(GRANTS, wanted=wanted), {("group", "eng"): 4})
     assert asked is not None and asked.change == "set"
     assert asked.granted.expiring == {4: datetime(2030, 1, 1, tzinfo=UTC)}
+
+
+def test_what_its_origin_refuses_is_denied_unless_another_connector_has_it() -> None:
+    refused = replace(NOTHING_STAGED, state="denied", reason="It may not be downloaded.")
+    assert (judge(refused, US), refused.denial) == (Outcome.DENIED, "It may not be downloaded.")
+    elsewhere = replace(refused, is_shared=True, is_held_elsewhere=True, is_granted_elsewhere=True)
+    assert judge(elsewhere, US) is Outcome.GRANTED

@@ -89,8 +89,10 @@ class Candidate:
         return grants_of(self.wanted, access_version=(self.access_version or 0) + 1)
 
     @property
-    def withheld(self) -> str | None:
-        """Why its connector lets nobody read it."""
+    def denial(self) -> str | None:
+        """Why its origin lets nobody read it, who may being unknown, or its content being refused."""
+        if self.state == "denied":
+            return self.reason or "denied"
         return None if self.wanted is None else self.wanted.get("withheld")
 
     @property
@@ -138,11 +140,11 @@ def ask(candidate: Candidate, numbers: Mapping[Grantee, int]) -> Asked | None:
     held = HeldGrants(
         candidate.source_id, candidate.source_pk, stored, GrantedSet(frozenset(candidate.held or ()), ends)
     )
-    if candidate.withheld is not None and candidate.is_granted_elsewhere:
+    if candidate.denial is not None and candidate.is_granted_elsewhere:
         return Asked(
             held.granted, stored, "unchanged"
         )  # what one of them cannot find out does not hide what another one knows
-    if (denial := candidate.withheld or (TOO_WIDE if grants.is_too_wide else None)) is not None:
+    if (denial := candidate.denial or (TOO_WIDE if grants.is_too_wide else None)) is not None:
         return Asked(GrantedSet(frozenset(), {}), grants.access_version, "set", denial=denial)
     granted = granted_set(grants, numbers)
     if "access_version" not in candidate.wanted and granted == held.granted:
@@ -164,7 +166,9 @@ def judge(candidate: Candidate, connector_id: int | None, asked: Asked | None = 
         return Outcome.TOMBSTONED
     if asked is not None and asked.denial is not None:
         return Outcome.DENIED
-    if candidate.kind == "grants":
+    if candidate.denial is not None and not candidate.is_granted_elsewhere:
+        return Outcome.DENIED
+    if candidate.kind == "grants" or candidate.denial is not None:
         return Outcome.GRANTED if candidate.is_known else Outcome.ABSENT
     if candidate.expected_revision not in (None, candidate.shown_revision):
         return Outcome.CONFLICT

@@ -32,8 +32,18 @@ class Known:
     label: str | None = None  # what was shown of it besides its text, as its connector tells
     read_as: str | None = None  # what its name and media type said of how it is read; None: nothing was read
     reason: str | None = None
-    access: str | None = None  # fingerprint of the grants that this connector brought last
+    freshness: str | None = None
+    access: str | None = None  # fingerprint of the grants that this connector brought last; empty: they went
     is_member: bool = True  # False: another connector holds it, and the two count as one owner
+
+    @property
+    def is_denied(self) -> bool:
+        """Whether its origin lets nobody read it."""
+        return self.state == "denied" or self.freshness == "unavailable"
+
+    def is_refused_at(self, version: str | None) -> bool:
+        """Whether its origin refused its content at that version: it is asked for again at another one."""
+        return self.is_denied and version is not None and version == self.source_version
 
     def is_withheld_at(self, version: str | None) -> bool:
         """Whether a text of that version would not be published: what was forgotten comes back in a newer one alone."""

@@ -31,6 +31,11 @@ class Judged:
     is_spared: bool = False  # older texts of it rested on what is hidden now, the new one does not
 
     @property
+    def denial(self) -> str | None:
+        """Why nobody may read it. Asked of what is denied only."""
+        return self.asked.denial if self.asked is not None and self.asked.denial is not None else self.candidate.denial
+
+    @property
     def why_withheld(self) -> str | None:
         return why_withheld(self.candidate, self.outcome, is_hidden=self.is_hidden)
 
@@ -156,7 +161,7 @@ class Publication:
             )
         if hidden := [(each.candidate, why) for each in self.judged if (why := each.why_withheld)]:
             candidates, reasons = zip(*hidden, strict=True)
-            self._run("note_withheld", withheld=_pks(candidates), reasons=list(reasons))
+            self._run("note_withheld", withheld=_pks(candidates), reasons=list(reasons), versions=[None] * len(hidden))
         if lost := self._with(Outcome.LOST):
             self._run("read_again", lost=_pks(lost))
 
@@ -173,10 +178,10 @@ class Publication:
         if withheld := [*refused, *[each.candidate for each in denied]]:
             # Without a hiding tombstone of its own it was refused for what it rests on.
             reasons = [each.tombstone if each.tombstone in HIDING else HIDDEN for each in refused]
-            reasons += [
-                each.asked.denial for each in denied if each.asked is not None and each.asked.denial is not None
-            ]
-            self._run("note_withheld", withheld=_pks(withheld), reasons=reasons)
+            reasons += [each.denial for each in denied]
+            # What its origin refused at a version is not asked for again at that version.
+            versions = [each.version if each.state == "denied" else None for each in withheld]
+            self._run("note_withheld", withheld=_pks(withheld), reasons=reasons, versions=versions)
 
     def _write_members(self) -> None:
         seen = (*REGRANTING, Outcome.DENIED, Outcome.STALE, Outcome.TOMBSTONED)
@@ -189,6 +194,7 @@ class Publication:
                 ords=_ords([each.candidate for each in members]),
                 members=_pks([each.candidate for each in members]),
                 has_grants=[each.candidate.wanted is not None and each.outcome in applied for each in members],
+                is_refused=[each.outcome is Outcome.DENIED and each.candidate.state == "denied" for each in members],
             )
         absent = [each for each in self._with(Outcome.ABSENT) if each.kind == "delete" and each.source_pk is not None]
         foreign = [each for each in self._with(Outcome.OWNED) if each.kind == "delete"]

@@ -25,8 +25,10 @@ SELECT i.source_id FROM {schema}.page p JOIN {schema}.page_item i USING (page_id
 SELECT EXISTS (
   SELECT FROM {schema}.membership m JOIN {schema}.ingestion i USING (source_pk) JOIN {schema}.source s USING (source_pk)
    WHERE m.connector_id = %(connector_id)s
-     AND (m.rule_version < %(rule_version)s OR m.access = '' OR i.state = 'pending' OR i.parser <> ALL (%(parsers)s)
-          OR i.state = ANY (%(healthy)s) AND i.source_version IS NULL AND i.freshness <> 'unavailable')
+     AND (m.rule_version < %(rule_version)s
+          OR i.state <> 'denied' AND i.freshness <> 'unavailable'
+             AND (i.state = 'pending' OR m.access = '' OR i.parser <> ALL (%(parsers)s)
+                  OR i.state = ANY (%(healthy)s) AND i.source_version IS NULL))
      AND NOT EXISTS (
            SELECT FROM {schema}.tombstone t WHERE t.scope_id = s.scope_id AND t.id = s.source_id AND t.reason <> 'corrected'));
 
@@ -35,7 +37,7 @@ SELECT EXISTS (
 -- the build shows it), and whether it must not be served.
 -- LATERAL with LIMIT 1, and OFFSET 0: a plan that was kept from when the tables were small would otherwise read every source
 -- of the scope, every membership of the connector and every span of the build, for each hundred of documents.
-SELECT s.source_id, s.source_pk, i.state, i.source_version, i.raw_sha256, i.parser, i.label, i.read_as, i.reason,
+SELECT s.source_id, s.source_pk, i.state, i.source_version, i.raw_sha256, i.parser, i.label, i.read_as, i.reason, i.freshness,
        coalesce(m.rule_version, 0) AS rule_version, m.access, m.rule_version IS NOT NULL AS is_member, v.content_hash,
        v.seen_seq, t.reason AS tombstone, t.source_version AS tombstone_version
   FROM unnest(%(source_ids)s::text[]) AS u (id)

@@ -147,8 +147,8 @@ WHERE t.scope_id = %(scope_id)s AND t.id = w.id AND t.reason = 'forgotten' AND t
 UPDATE {schema}.ingestion n
 SET state = CASE WHEN n.state = 'pending' THEN 'denied' ELSE n.state END,
     freshness = CASE WHEN n.state IN ('pending', 'denied') THEN 'current' ELSE 'unavailable' END,
-    reason = w.reason, source_version = NULL, updated_at = clock_timestamp()
-FROM unnest(%(withheld)s::bigint[], %(reasons)s::text[]) AS w (source_pk, reason)
+    reason = w.reason, source_version = w.version, updated_at = clock_timestamp()
+FROM unnest(%(withheld)s::bigint[], %(reasons)s::text[], %(versions)s::text[]) AS w (source_pk, reason, version)
 WHERE n.source_pk = w.source_pk;
 
 -- note_status --
@@ -185,17 +185,18 @@ SELECT result FROM {schema}.page WHERE page_id = %(page_id)s AND result IS NOT N
 
 -- note_members --
 -- The rule's version is the one the page was listed under: a rule that came since is still to be applied. So it is with grants:
--- the fingerprint is that of the ones that were applied.
+-- the fingerprint is that of the ones that were applied, and an empty one where a refusal took them away.
 INSERT INTO {schema}.membership AS m (connector_id, source_pk, pass_no, rule_version, access)
-SELECT p.connector_id, w.source_pk, p.pass_no, CASE WHEN w.has_grants THEN p.rule_version ELSE 0 END,
-       CASE WHEN w.has_grants THEN i.access END
+SELECT p.connector_id, w.source_pk, p.pass_no, CASE WHEN w.has_grants OR w.is_refused THEN p.rule_version ELSE 0 END,
+       CASE WHEN w.is_refused THEN '' WHEN w.has_grants THEN i.access END
 FROM {schema}.page p
-CROSS JOIN unnest(%(ords)s::int[], %(members)s::bigint[], %(has_grants)s::boolean[]) AS w (ord, source_pk, has_grants)
+CROSS JOIN unnest(%(ords)s::int[], %(members)s::bigint[], %(has_grants)s::boolean[], %(is_refused)s::boolean[])
+  AS w (ord, source_pk, has_grants, is_refused)
 JOIN {schema}.page_item i ON i.page_id = p.page_id AND i.ord = w.ord
 WHERE p.page_id = %(page_id)s
 ON CONFLICT (connector_id, source_pk) DO UPDATE
 SET pass_no = excluded.pass_no, rule_version = greatest(m.rule_version, excluded.rule_version),
-    access = coalesce(excluded.access, m.access)
+    access = CASE WHEN m.access = '' AND excluded.rule_version > 0 THEN excluded.access ELSE coalesce(excluded.access, m.access) END
 WHERE m.pass_no <> excluded.pass_no OR m.rule_version < excluded.rule_version OR m.access IS DISTINCT FROM excluded.access;
 
 -- leave_to_others --
