@@ -23,8 +23,8 @@ class PassKeeper:
         connector = find_connector(self._store, wanted.scope, wanted.connector)
         if connector is None:
             raise ValidationError(
-                f"Corpus {wanted.scope} has no connector {wanted.connector}; make it with: "
-                f"headwater sync folder PATH --corpus {wanted.scope} --name {wanted.connector}."
+                f"Corpus {wanted.scope} has no connector {wanted.connector}: `headwater sync folder PATH --name {wanted.connector}` or "
+                f"`headwater connector add drive {wanted.connector}` makes it, with --corpus {wanted.scope}."
             )
         taken = lease.begin_pass(
             self._store,

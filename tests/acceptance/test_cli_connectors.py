@@ -10,7 +10,7 @@ from temporalio.client import Client
 from headwater import Scope
 from headwater.workflow_ids import sync_schedule_id
 from tests.acceptance.command_line import CommandLine, files
-from tests.acceptance.home_processes import wait_until
+from tests.acceptance.home_processes import processes_of, wait_until
 
 CORPUS: Final = "me/docs/connected"
 OTHER: Final = "me/docs/connected-too"
@@ -176,6 +176,20 @@ def test_a_connector_is_removed_with_its_schedule_and_without_its_documents(
     assert deleted == {"corpus": corpus, "connector": "left", "kept": 0, "deleted": 2, "schedule": False}
     assert headwater.json_here("status", "--corpus", corpus)["sources"] == []
     assert (shelf / "a.md").exists()
+
+
+def test_commands_alone_do_the_same_and_leave_nothing_running(home: Path, tmp_path: Path) -> None:
+    alone = CommandLine(home)
+    shelf, corpus = files(tmp_path / "alone", {"a.md": "# One\n"}), "me/docs/alone"
+    alone.json("sync", "folder", shelf, "--corpus", corpus, "--name", "alone", "--grant", "everyone")
+    scheduled = alone.run("schedule", "set", "alone", "--every", "10s")
+    assert scheduled.status == 0, scheduled.err
+    assert "Schedules run while `headwater up` does, and it does not run now." in scheduled.err
+    assert alone.run("connector", "test", "alone").out.endswith("can be reached: it lists 1 document.\n")
+    assert alone.json("sync", "connector", "alone")["skipped"] == 1
+    removed = alone.json("connector", "remove", "alone", "--keep-sources")
+    assert (removed["kept"], removed["schedule"]) == (1, True)
+    wait_until(lambda: not processes_of(home), "nothing of the home runs")
 
 
 async def _trigger(address: str, connector: str) -> None:
