@@ -50,13 +50,14 @@ def test_who_may_not_see_permissions_grants_nothing_and_reads_nothing(office: Of
     with pytest.raises(DocumentDenied, match="may not see who"):
         follower.fetch("plan.md")
     assert follower.drive.log.count("drive.files.get:media") == 0
-    before = follower.change("plan.md").version
+    before = follower.change("plan.md")
+    assert before.grants == GrantSet(withheld="grants_unreadable")
 
     office.world.share(office.folder, ROBOT, role="writer")
     follower.sync()
 
     assert follower.readers("plan.md") == [ADA, ROBOT]
-    assert follower.change("plan.md").version != before
+    assert follower.change("plan.md").access != before.access
     assert follower.fetch("plan.md").version == follower.change("plan.md").version
 
 
@@ -102,7 +103,7 @@ def test_a_file_that_nobody_may_find_is_not_read(office: Office, tmp_path: Path)
     table: dict[str, dict[str, list[str]]] = {"map": {f"user:{ADA}": [], f"user:{ROBOT}": []}}
     with following(tmp_path, office.world, folder_ids=[office.folder], access_map=table) as follower:
         follower.sync()
-        assert follower.change("plan.md").grants == GrantSet()
+        assert follower.change("plan.md").grants == GrantSet(withheld="shared_with_nobody")
         with pytest.raises(DocumentDenied, match="Nobody"):
             follower.fetch("plan.md")
         assert follower.drive.log.count("drive.files.get:media") == 0

@@ -2,9 +2,14 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
+from headwater.connectors import InvalidCursor, SourceUnavailable, Throttled
+from headwater.errors import TransientError
+from tests.drive.error_json import Vocabulary
+from tests.drive.faults import Fault
 from tests.drive.items import File
 from tests.drive.world import World
 from tests.integration.drive_follower import ADA, BEN, ROBOT, Follower, following, peopled
@@ -196,3 +201,68 @@ def test_shared_drive_folders_follow_that_drives_feed(tmp_path: Path) -> None:
 
         assert follower.paths == ["Docs/a.md", "Docs/b.md"]
         assert follower.readers("a.md") == [BEN, ROBOT]
+
+
+@pytest.mark.parametrize("method", ["drive.changes.list", "drive.files.get"])
+@pytest.mark.parametrize("vocabulary", ["errors", "details", "both"])
+def test_a_throttle_deletes_nothing_and_goes_on_later(
+    method: str, vocabulary: Vocabulary, office: Office, follower: Follower
+) -> None:
+    follower.sync()
+    office.world.trash(office.plan.id)
+    follower.drive.faults.add(
+        Fault(method=method, status=403, reason="userRateLimitExceeded", vocabulary=vocabulary, retry_after="7")
+    )
+
+    with pytest.raises(Throttled) as throttled:
+        follower.sync()
+    assert throttled.value.retry_after_s == 7 and len(follower.held) == 3
+
+    follower.sync()
+    assert follower.names == ["notes.txt", "pay.md"]
+
+
+@pytest.mark.parametrize("status", [400, 410])
+def test_a_feed_that_forgot_its_token_is_followed_anew_and_nothing_is_lost(
+    status: Literal[400, 410], office: Office, follower: Follower
+) -> None:
+    follower.sync()
+    office.world.modes.refuse_change_tokens = status
+    with pytest.raises(InvalidCursor):
+        follower.sync()
+    office.world.modes.refuse_change_tokens = None
+    office.world.trash(office.plan.id)
+    office.world.move(office.hr, office.world.add_folder("Attic", owner=ADA).id)
+    follower.cursor = None  # what a sync does with such a cursor
+
+    done = follower.sync()
+
+    assert done.is_whole and follower.names == ["notes.txt"]
+
+
+def test_a_page_of_changes_without_a_token_is_not_the_end(office: Office, follower: Follower) -> None:
+    follower.sync()
+    follower.drive.faults.add(Fault(method="drive.changes.list", status=200, body='{"changes": []}'))
+
+    with pytest.raises(InvalidCursor):
+        follower.sync()
+
+
+@pytest.mark.parametrize("method", ["drive.files.list", "drive.changes.list", "drive.files.get"])
+def test_an_answer_that_is_cut_short_is_asked_for_again(method: str, office: Office, follower: Follower) -> None:
+    follower.drive.faults.add(Fault(method=method, cut_at_bytes=40))
+
+    with pytest.raises(TransientError):
+        follower.sync()
+    follower.sync()
+
+    assert len(follower.held) == 3
+
+
+def test_lost_credentials_stop_the_pass_and_delete_nothing(office: Office, follower: Follower) -> None:
+    follower.sync()
+    follower.drive.faults.add(Fault(method="drive.*", times=None, status=401, reason="authError"))
+
+    with pytest.raises(SourceUnavailable, match="sign-in"):
+        follower.sync()
+    assert len(follower.held) == 3

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final, Self
 
@@ -26,12 +27,13 @@ from headwater.connectors import (
 from headwater.errors import ValidationError
 
 KIND: Final = "drive"
-_DENIED: Final = {
+_NOBODY: Final = "shared_with_nobody"
+_DENIED: Final[Mapping[str, str]] = {
     Denial.INCOMPLETE: "Drive did not show all of its permissions: it is read once they can be read.",
     Denial.UNREADABLE: "The connector's account may not see who may read it: let the account edit it or manage its folder.",
     Denial.TOO_MANY: "It is shared with more people or groups than are kept: share it with a group of them.",
+    _NOBODY: "Nobody may find it: it is shared by link only, or with nobody who is known here.",
 }
-_NOBODY: Final = "Nobody may find it: it is shared by link only, or with nobody who is known here."
 
 
 class Locator(BaseModel):
@@ -72,15 +74,11 @@ def source_id_of(file_id: str) -> str:
 
 def upsert(item: Item, grants: DriveGrants, *, path: str, now: datetime) -> Change:
     """The document is there. With incomplete permissions nobody may read it, and it is not read either."""
-    denied, unsupported = _DENIED[grants.denial] if grants.denial else None, None
-    if denied is None and not grants.let_anybody_in(now):
-        denied = _NOBODY
-    allowed = grants.grants if denied is None else GrantSet()
+    withheld = grants.denial.value if grants.denial else None if grants.let_anybody_in(now) else _NOBODY
+    allowed = GrantSet(withheld=withheld) if withheld else grants.grants
     why = obstacle(item.raw)
-    if isinstance(why, DocumentUnsupported):
-        unsupported = str(why)
-    elif why is not None and denied is None:
-        denied = str(why)
+    refused = None if why is None else str(why)
+    is_unsupported = isinstance(why, DocumentUnsupported)
     locator = Locator(
         id=item.id,
         name=item.name,
@@ -89,15 +87,14 @@ def upsert(item: Item, grants: DriveGrants, *, path: str, now: datetime) -> Chan
         link=item.link,
         drive_id=item.drive_id,
         resource_key=item.resource_key,
-        denied=denied,
-        unsupported=unsupported,
+        denied=_DENIED[withheld] if withheld else None if is_unsupported else refused,
+        unsupported=refused if is_unsupported else None,
     )
-    # What is not read has a version of its own, so that it is read once it may be.
-    refused = denied or unsupported
     return Change(
         kind=ChangeKind.UPSERT,
         source_id=source_id_of(item.id),
         locator=locator.model_dump_json(exclude_defaults=True),
+        # What Drive would refuse has a version of its own, so that it is read once it may be.
         version=f"refused:{_short(refused)}" if refused else content_version(item.raw),
         path=path,
         grants=allowed,

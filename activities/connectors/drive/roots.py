@@ -66,11 +66,11 @@ def _begin_folders(page: Page, cursor: Cursor) -> bool:
     """Whether all folders are there, so that the pass may go on."""
     roots: list[Item] = []
     for folder_id in page.scope.folder_ids:
-        try:
-            roots.append(_root(page.calls, folder_id))
-        except SourceUnavailable as error:
-            if not _note_lost(page, folder_id, error):
-                raise
+        root = _root(page.calls, folder_id)
+        if root is not None:
+            roots.append(root)
+        elif not _note_lost(page, folder_id):
+            raise lost_root(folder_id, page.calls.account)
     if page.unlisted:
         return False
     for drive_id in dict.fromkeys(root.drive_id for root in roots):
@@ -89,22 +89,23 @@ def _begin_folders(page: Page, cursor: Cursor) -> bool:
     return True
 
 
-def _note_lost(page: Page, folder_id: str, error: SourceUnavailable) -> bool:
+def _note_lost(page: Page, folder_id: str) -> bool:
     """Whether it was new that the folder is lost. Nobody tells of what happens in it meanwhile, so once it is back it is crawled:
     to remember that, this pass has to end well. The next ones fail until it is back."""
     link = page.tree.links(folder_id).get(ROOT)
     if link is None or link.due == Due.CRAWL:
         return False
     page.tree.mark(link, Due.CRAWL)
-    page.unlisted.append(Unlisted(f"folder {folder_id}", str(error)))
+    page.unlisted.append(Unlisted(f"folder {folder_id}", str(lost_root(folder_id, page.calls.account))))
     return True
 
 
-def _root(calls: DriveCalls, folder_id: str) -> Item:
+def _root(calls: DriveCalls, folder_id: str) -> Item | None:
+    """The folder; ``None`` if it is deleted or hidden. A lost sign-in is neither, and is raised."""
     try:
         root = Item.parse(calls.file(folder_id))
-    except (DocumentGone, DocumentRefused) as error:
-        raise lost_root(folder_id, calls.account) from error
+    except (DocumentGone, DocumentRefused):
+        return None
     if root is None or root.way is not Way.FOLDER:
         raise SourceUnavailable(
             f"{folder_id} is no folder of Drive: remove the connector and add it with a folder's id."
@@ -145,6 +146,8 @@ def _begin_flat(page: Page, cursor: Cursor) -> Cursor:
     roots: dict[str, Node] = {}
     if page.scope.drive_id is None:
         mine = _root(calls, MY_DRIVE)
+        if mine is None:
+            raise lost_root(MY_DRIVE, calls.account)
         roots[mine.id] = Node(_MY_DRIVE_NAME, Way.FOLDER)
         _begin_feed(page, "")
         drives = _drives(calls)

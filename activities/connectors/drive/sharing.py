@@ -91,7 +91,7 @@ class Sharing:
 def access_of(grants: GrantSet) -> str:
     """A fingerprint of who may read."""
     expiring = sorted((each.kind, each.name, each.expires_at.isoformat()) for each in grants.expiring)
-    return _digest([sorted(grants.principal_ids), sorted(grants.group_ids), grants.everyone, expiring])
+    return _digest([sorted(grants.principal_ids), sorted(grants.group_ids), grants.everyone, expiring, grants.withheld])
 
 
 def _digest(value: object) -> str:
