@@ -1,7 +1,8 @@
 """Activity `prepare_page`: reads the documents of a page, eight at a time, and stages what they hold.
 
 A document is counted before it is tried, so that one which ends the worker is found out. When several were in flight,
-nobody knows which it was: none is blamed, and each is then tried alone.
+nobody knows which it was: none is blamed, and each is then tried alone. One at which its origin fails, and at no other, is
+tried again after the others, and given up after a few attempts.
 """
 
 import time
@@ -25,7 +26,7 @@ from activities.store.pages import staging
 from activities.store.pages.staging import NotedItem, OpenItem, Page, StagedDocument, Started
 from activities.store.scopes import build_of
 from headwater.chunking.profile import ChunkingProfile
-from headwater.connectors import SourceUnavailable
+from headwater.connectors import DocumentFault, SourceUnavailable
 from headwater.embedders import TokenCounter
 from headwater.errors import HeadwaterError, TransientError
 
@@ -33,6 +34,8 @@ log = structlog.get_logger()
 
 IN_FLIGHT: Final = 8
 ATTEMPTS: Final = 3
+# Of a document at which its origin fails: by the retry policy half a minute, which chance does not fail through.
+FAULTS: Final = 5
 ATTEMPT_S: Final = 600.0  # well before the activity's timeout, which would leave documents in flight
 RETRY_AFTER: Final = timedelta(seconds=1)
 
@@ -87,22 +90,25 @@ class PagePreparer:
         origin = origin_of(self._store, page, items, connectors=self._connectors)
         with ThreadPoolExecutor(IN_FLIGHT, thread_name_prefix="read") as pool:
             until = time.monotonic() + ATTEMPT_S
+            faults: list[DocumentFault] = []
             for group in _groups(items):
                 check_running()
                 if time.monotonic() > until:
                     raise HandedOver("The page takes long; the next attempt goes on.")
                 origin.renew()
-                self._read_group(page, group, origin, reading, pool)
+                faults += self._read_group(page, group, origin, reading, pool)
+        if faults:
+            raise max(faults, key=lambda fault: fault.retry_after_s or 0.0)
 
     def _read_group(
         self, page: Page, group: Sequence[OpenItem], origin: Origin, reading: Reading, pool: ThreadPoolExecutor
-    ) -> None:
+    ) -> list[DocumentFault]:
         given_up = [_given_up(item) for item in group if item.attempts >= ATTEMPTS]
         tried = [item for item in group if item.attempts < ATTEMPTS]
         started = origin.start([item.ord for item in tried])
         futures = {pool.submit(origin.read, item, reading): item for item in tried}
         wait(futures)
-        self._land(page, started, futures, given_up)
+        return self._land(page, started, futures, given_up)
 
     def _land(
         self,
@@ -110,10 +116,12 @@ class PagePreparer:
         started: Mapping[int, Started],
         futures: dict[Future[StagedDocument | NotedItem], OpenItem],
         noted: list[NotedItem],
-    ) -> None:
+    ) -> list[DocumentFault]:
+        """What reading a group gave; the faults for which a document of it is to be tried again."""
         staged: list[StagedDocument] = []
         stop: HeadwaterError | None = None
         waiting: list[int] = []
+        faults: dict[int, DocumentFault] = {}
         for future, item in futures.items():
             error = future.exception()
             if error is None:
@@ -122,6 +130,11 @@ class PagePreparer:
                     staged.append(result)
                 else:
                     noted.append(result)
+            elif isinstance(error, DocumentFault):
+                if item.faults + 1 < FAULTS:
+                    faults[item.ord] = error
+                else:
+                    noted.append(_failed_at(item, error))
             elif isinstance(error, TransientError | SourceUnavailable):
                 # Not this document's fault: waiting helps, or the whole source is away.
                 stop = error
@@ -131,9 +144,12 @@ class PagePreparer:
                 log.error("document.failed", source_id=item.source_id, error=type(error).__name__)
                 noted.append(_broken(item, error))
         self._outlast(lambda: staging.land_items(self._store, page, started, staged, noted))
+        if faults:
+            self._outlast(lambda: staging.count_faults(self._store, page, list(faults)))
         if stop is not None:
             staging.release_items(self._store, page, waiting)
             raise stop
+        return list(faults.values())
 
     def _outlast(self, write: Callable[[], None]) -> None:
         """Writes what was read, however long Postgres is away: reading it again would cost a try that failed nobody."""
@@ -159,6 +175,13 @@ def _groups(items: Sequence[OpenItem]) -> Iterator[Sequence[OpenItem]]:
 def _given_up(item: OpenItem) -> NotedItem:
     reason = f"Reading it ended the worker {item.attempts} times; it is tried again when its version changes."
     status = {"state": "quarantined", "reason": reason, "chunks": 0, "version": item.version, "parser": FETCHER}
+    return NotedItem(ord=item.ord, status=status)
+
+
+def _failed_at(item: OpenItem, fault: DocumentFault) -> NotedItem:
+    what = str(fault).rstrip(".")
+    reason = f"{what}, {item.faults + 1} times in a row; it is tried again when its version changes."
+    status = {"state": "failed", "reason": reason, "chunks": 0, "version": item.version, "parser": FETCHER}
     return NotedItem(ord=item.ord, status=status)
 
 

@@ -9,9 +9,10 @@ from contextlib import contextmanager
 from typing import Any, Final, Literal
 
 from activities.connectors.drive import fields
-from activities.connectors.drive.errors import Call, DriveFault, Of
+from activities.connectors.drive.errors import AGAIN, Call, DriveFault, Of
 from activities.connectors.drive.service import DriveService
-from headwater.connectors import DocumentFault, InvalidCursor
+from headwater.connectors import DocumentFault, InvalidCursor, Throttled
+from headwater.errors import TransientError
 
 FILES_MAX: Final = 1_000  # in a page of files or changes
 PERMISSIONS_MAX: Final = 100
@@ -185,12 +186,18 @@ class DriveCalls:
 
 @contextmanager
 def told_from_an_outage(calls: DriveCalls) -> Iterator[None]:
-    """Faults in here are `DocumentFault`, one file's own, if Drive is well otherwise. That is asked only after a fault."""
+    """Faults in here are `DocumentFault`, one file's own, if Drive is well otherwise. That is asked only after a fault.
+
+    A connection that breaks off is one too: some files do that every time.
+    """
     try:
         yield
-    except DriveFault as fault:
+    except Throttled:
+        raise
+    except TransientError as fault:
         calls.about()  # raises what goes for every file
-        raise DocumentFault(str(fault), retry_after_s=fault.retry_after_s) from None
+        # How often it is asked again is not decided here.
+        raise DocumentFault(f"{str(fault).removesuffix(AGAIN)}.", retry_after_s=fault.retry_after_s) from None
 
 
 def quote(value: str) -> str:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any, Final, Self
 
-from activities.connectors.drive.calls import DriveCalls
+from activities.connectors.drive.calls import DriveCalls, told_from_an_outage
 from activities.connectors.drive.config import DriveConfig
 from activities.connectors.drive.content import read_content
 from activities.connectors.drive.cursor import Cursor, Phase
@@ -90,11 +90,14 @@ class Drive:
             return None
 
     def fetch(self, change: Change, *, max_bytes: int) -> FetchedDocument:
-        """The document, wholly of one version. What nobody may read is not asked for."""
+        """The document, wholly of one version. What nobody may read is not asked for.
+
+        Raises `DocumentFault` where Drive fails at this file and is well otherwise.
+        """
         locator = Locator.of(change)
         if (refusal := locator.refusal) is not None:
             raise refusal
-        with self._lent() as calls:
+        with self._lent() as calls, told_from_an_outage(calls):
             content = read_content(calls, locator.id, max_bytes=max_bytes, resource_key=locator.resource_key or None)
         return fetched(locator, content)
 

@@ -32,6 +32,7 @@ from headwater.connectors import (
 from headwater.errors import HeadwaterError, TransientError
 
 LATER_S: Final = 3600.0  # until a quota that counts for a day is asked after again
+AGAIN: Final = ": it is asked again."  # how the sentence of a fault ends
 
 
 class DriveFault(TransientError):
@@ -295,4 +296,4 @@ def _name(error: Exception) -> str:
     return type(error).__name__
 
 
-__all__ = ["LATER_S", "Call", "DriveFault", "Of", "SharedDriveGone", "classify", "translate"]
+__all__ = ["AGAIN", "LATER_S", "Call", "DriveFault", "Of", "SharedDriveGone", "classify", "translate"]

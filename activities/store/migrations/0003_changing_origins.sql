@@ -23,7 +23,8 @@ ALTER TABLE {schema}.page
 
 ALTER TABLE {schema}.page_item
   ADD label  text,                                   -- fingerprint of what is shown of it, as listed
-  ADD access text;                                   -- fingerprint of its grants, as listed; NULL: the connector's rule decides
+  ADD access text,                                   -- fingerprint of its grants, as listed; NULL: the connector's rule decides
+  ADD faults smallint NOT NULL DEFAULT 0;            -- how often its origin failed at it, and at it alone
 
 ALTER TABLE {schema}.ingestion
   ADD label   text,                                  -- connector's label of what was last read; goes with source_version

@@ -45,6 +45,7 @@ class OpenItem:
     attempts: int
     alone: bool
     label: str | None = None
+    faults: int = 0  # how often its origin failed at it, and at it alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +127,13 @@ def release_items(store: Store, page: Page, ords: Sequence[int]) -> None:
     with store.connection() as connection:
         params = {"page_id": page.page_id, "ords": list(ords)}
         connection.execute(queries(store.schema, "staging")["unstart_items"], params)
+
+
+def count_faults(store: Store, page: Page, ords: Sequence[int]) -> None:
+    """Holds a failure of their origin against documents that landed nowhere: they are tried again a few times only."""
+    with store.connection() as connection:
+        params = {"page_id": page.page_id, "ords": list(ords)}
+        connection.execute(queries(store.schema, "staging")["count_faults"], params)
 
 
 def land_items(

@@ -6,7 +6,7 @@ SELECT p.page_id, p.kind, p.connector_id, p.build_id, p.state, p.in_flight, c.fe
  WHERE p.page_id = %(page_id)s;
 
 -- open_items --
-SELECT ord, source_id, locator, path, version, attempts, alone, label FROM {schema}.page_item
+SELECT ord, source_id, locator, path, version, attempts, alone, label, faults FROM {schema}.page_item
  WHERE page_id = %(page_id)s AND kind = 'upsert' AND status IS NULL ORDER BY ord;
 
 -- blame_one --
@@ -41,6 +41,11 @@ RETURNING f.ord, s.source_pk, s.read_seq, sc.head_gen;
 -- unstart_items --
 WITH cleared AS (UPDATE {schema}.page SET in_flight = '{}' WHERE page_id = %(page_id)s)
 UPDATE {schema}.page_item SET attempts = greatest(attempts - 1, 0)
+ WHERE page_id = %(page_id)s AND ord = ANY (%(ords)s) AND status IS NULL;
+
+-- count_faults --
+-- They ended no worker: the start is taken back, and counted as a failure of their origin.
+UPDATE {schema}.page_item SET attempts = greatest(attempts - 1, 0), faults = faults + 1
  WHERE page_id = %(page_id)s AND ord = ANY (%(ords)s) AND status IS NULL;
 
 -- stage_document --
