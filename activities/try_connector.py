@@ -5,6 +5,7 @@ tries wants to know it now.
 """
 
 import time
+from collections import Counter
 from typing import Final
 
 from temporalio import activity
@@ -52,10 +53,13 @@ class ConnectorTrier:
         cursor: str | None = None
         while True:
             page = connector.list_page(cursor, limit=PAGE)
-            listed = sum(change.kind is ChangeKind.UPSERT for change in page.changes)
+            listed = [change.grants for change in page.changes if change.kind is ChangeKind.UPSERT]
             if listed or page.done or page.unlisted or time.monotonic() > until:
                 break
             cursor = page.cursor
             check_running()
+        withheld = Counter(grants.withheld for grants in listed if grants is not None and grants.withheld is not None)
         unlisted = [UnlistedPart(path=part.path, reason=part.reason) for part in page.unlisted[:UNLISTED_SHOWN]]
-        return TriedConnector(kind=row.kind, listed=listed, is_all=page.done, unlisted=unlisted)
+        return TriedConnector(
+            kind=row.kind, listed=len(listed), withheld=dict(withheld), is_all=page.done, unlisted=unlisted
+        )

@@ -53,9 +53,10 @@ class UnlistedPart(Payload):
 
 
 class TriedConnector(Payload):
-    """What a connector lists to begin with. ``is_all``: there is no more."""
+    """What a connector lists to begin with. ``withheld`` of these nobody may find, by the reason. ``is_all``: there is no more."""
 
     kind: str
     listed: int = 0
+    withheld: dict[str, int] = Field(default_factory=dict)
     is_all: bool = False
     unlisted: list[UnlistedPart] = Field(default_factory=list)

@@ -79,6 +79,10 @@ def test_a_folder_of_drive_from_its_first_day_to_its_last(
     assert (again["upserted"], again["deleted"]) == (1, 2)
     assert (found_by(up, ANN), found_by(up, BOB)) == ({"drive:other"}, set())
 
+    # Who may only read a folder does not see who else may.
+    world.share("other-folder", ROBOT, "reader")
+    tried = up.run_here("connector", "test", "plans")
+    assert "of which nobody may find 1 (grants_unreadable)." in tried.out
     world.unshare("other-folder", ROBOT)
     wrong = up.run_here("connector", "test", "plans")
     assert (wrong.status, wrong.out) == (1, "")

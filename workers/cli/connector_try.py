@@ -47,6 +47,9 @@ def said(scope: Scope, name: str, tried: TriedConnector) -> str:
         what = f"it lists {documents}{'' if tried.is_all else ' to begin with'}"
     else:
         what = "it holds no document" if tried.is_all else "it answers, and has listed no document yet"
+    if tried.withheld:
+        reasons = ", ".join(sorted(tried.withheld))
+        what += f", of which nobody may find {sum(tried.withheld.values()):,} ({reasons})"
     if tried.unlisted:
         first = tried.unlisted[0]
         what += f"; but it could not list {first.path} ({first.reason.rstrip('.')})"
