@@ -25,7 +25,11 @@ class Desk:
         self.worker.sync()
 
     def renamed(self, name: str) -> Callable[[], Sequence[str]]:
-        return lambda: [self.cabinet.put(ID, "The plan.", name) or ID]
+        def rename() -> Sequence[str]:
+            self.cabinet.put(ID, "The plan.", name)
+            return [ID]
+
+        return rename
 
     def removed(self) -> Sequence[str]:
         self.cabinet.papers.pop(ID, None)
