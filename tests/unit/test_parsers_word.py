@@ -63,6 +63,13 @@ def test_headers_footers_and_a_title_of_its_own_are_read() -> None:
     assert result.title == "The Plan"
 
 
+def test_what_programs_put_for_a_title_is_none() -> None:
+    document = Document()
+    document.core_properties.title = "Word Document"
+    document.add_heading("Lease", 1)
+    assert read(saved(document)).title == "Lease"
+
+
 def test_footnotes_and_endnotes_stand_at_the_end() -> None:
     related = {
         "endnotes": wrapped("endnotes", f"<w:endnote>{p('second')}</w:endnote>"),
