@@ -16,8 +16,8 @@ from headwater.connectors import (
     ChangePage,
     Connector,
     Description,
-    DocumentDenied,
     DocumentGone,
+    DocumentRefused,
     FetchedDocument,
     GrantSet,
     Memory,
@@ -136,7 +136,7 @@ class _Drawer:
         self._cabinet.fetched.append(change.source_id)
         paper = self._paper(change)
         if paper.is_refused:
-            raise DocumentDenied("It may not be downloaded.")
+            raise DocumentRefused("It cannot be downloaded.")
         return FetchedDocument(
             data=paper.data, version=paper.version, lineage=paper.lineage, **json.loads(change.locator)
         )  # fmt: skip
