@@ -27,7 +27,7 @@ MODES = {
 
 
 class Office:
-    """Ada's folder ``Office``, which the connector reads, with ``hr`` and ``hr/old`` in it; and ``Attic``, which it does not read."""
+    """Ada's folder ``Office``, which is read, with ``hr`` and ``hr/old`` in it; and ``Attic``, which is not."""
 
     def __init__(self, world: World) -> None:
         self.world = world

@@ -1,4 +1,5 @@
-"""A pass over Drive's folders, as the connector makes it: what is listed, in which order, and what is left alone after it."""
+"""A pass over Drive's folders, as the connector makes it: what is listed, in which order, and what is left alone
+after it."""
 
 from collections.abc import Iterator
 from pathlib import Path

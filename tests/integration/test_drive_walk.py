@@ -1,7 +1,8 @@
-"""Random lives of a Drive, followed by its connector: at the end it holds what one holds who lists everything for the first time.
+"""Random lives of a Drive, followed by its connector: at the end it holds what one holds who lists everything for the
+first time.
 
-What the connector holds is held against the world itself too: which documents are in reach, and who may read them. A seed that
-fails is in the test's name.
+What the connector holds is held against the world itself too: which documents are in reach, and who may read them. A
+seed that fails is in the test's name.
 """
 
 import random
@@ -126,7 +127,8 @@ def test_who_follows_the_feed_holds_what_is_there(seed: int, mode: str, tmp_path
 
 @pytest.mark.parametrize("seed", range(2))
 def test_passes_that_break_off_anywhere_end_at_the_same(seed: int, tmp_path: Path) -> None:
-    """Each pass breaks off at some request; what its pages said before counts, and the next pass begins at the old cursor."""
+    """Each pass breaks off at some request; what its pages said before counts, and the next pass begins at the old
+    cursor."""
     office = Office(seed + 10, replace(MODES["loud"]))
     dice = random.Random(seed)
     with following(tmp_path, office.world, email=ROBOT, folder_ids=[office.root]) as follower:

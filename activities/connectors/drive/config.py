@@ -24,7 +24,7 @@ _ID: Final = re.compile(r"[A-Za-z0-9_-]{1,128}\Z")
 def _check_id(value: str) -> str:
     if not _ID.match(value):
         raise ValueError(
-            f"{value[:80]!r} is no id of Drive: give what follows folders/ in the folder's address, up to the next ? or /"
+            f"{value[:80]!r} is no id of Drive: give what follows folders/ in the address, up to the next ? or /"
         )
     return value
 
@@ -33,7 +33,7 @@ DriveId = Annotated[str, AfterValidator(_check_id)]
 
 
 class DriveConfig(BaseModel):
-    """Without ``folder_ids`` all that the account sees is wanted, or all of ``drive_id``. ``root`` is the account's My Drive."""
+    """Without ``folder_ids`` all that the account sees, or all of ``drive_id``. ``root`` is My Drive."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

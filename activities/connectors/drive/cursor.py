@@ -1,7 +1,7 @@
 """Where a connector stands: between two passes, or in the middle of one. What is still to be done stands in the memory.
 
-The change feeds' tokens are taken before anything is listed and move with every page that was read of them, so that whatever
-happens while a listing goes on is seen again after it.
+The change feeds' tokens are taken before anything is listed and move with every page that was read of them, so that
+whatever happens while a listing goes on is seen again after it.
 """
 
 from datetime import datetime
@@ -15,7 +15,7 @@ from headwater.connectors import InvalidCursor
 
 
 class Phase(StrEnum):
-    """What the next page does. A pass goes down this list; one that lists nothing anew leaves out the three in the middle."""
+    """What the next page does. A pass goes down this list; the three in the middle list everything anew."""
 
     REST = "rest"  # the pass is over, and another begins
     FOLDERS = "folders"  # a corpus's folders are listed, so that every file's place is known when it comes

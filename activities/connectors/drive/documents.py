@@ -30,7 +30,7 @@ KIND: Final = "drive"
 _NOBODY: Final = "shared_with_nobody"
 _DENIED: Final[Mapping[str, str]] = {
     Denial.INCOMPLETE: "Drive did not show all of its permissions: it is read once they can be read.",
-    Denial.UNREADABLE: "The connector's account may not see who may read it: let the account edit it or manage its folder.",
+    Denial.UNREADABLE: "The connector's account may not see who may read it: let it edit the file.",
     Denial.TOO_MANY: "It is shared with more people or groups than are kept: share it with a group of them.",
     _NOBODY: "Nobody may find it: it is shared by link only, or with nobody who is known here.",
 }

@@ -34,7 +34,7 @@ def _after(cursor: Cursor) -> Cursor:
 
 
 def _without(page: Page, feed: str) -> Cursor:
-    """The drive vanished while the pass went on. What a shortcut led to there is found gone by a listing of everything."""
+    """The drive vanished meanwhile. What a shortcut led to there is found gone by a listing of everything."""
     cursor = _after(page.cursor)
     if page.scope.is_flat and feed in page.placing.roots:
         page.unlisted.append(gone(feed))

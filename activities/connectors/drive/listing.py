@@ -1,4 +1,4 @@
-"""Everything there is, corpus by corpus: first the folders, then the files, so that every file's place is known when it comes."""
+"""Everything there is, corpus by corpus: first the folders, then the files, whose places are then known."""
 
 from activities.connectors.drive.calls import FILES_MAX, quote
 from activities.connectors.drive.cursor import Cursor, Phase
@@ -43,7 +43,7 @@ def list_corpus(page: Page) -> ChangePage:
 
 
 def again(cursor: Cursor) -> Cursor:
-    """The listing from its first page: its tokens are good for hours only. Raises `InvalidCursor` if that does not help."""
+    """The listing from its first page: its tokens are good for hours. Raises `InvalidCursor` if that does not help."""
     if cursor.token is None or cursor.restarts >= RESTARTS_MAX:
         raise InvalidCursor("Drive refused the page tokens that it gave for a listing: everything is listed anew.")
     return cursor.with_(token=None, restarts=cursor.restarts + 1)
@@ -52,7 +52,8 @@ def again(cursor: Cursor) -> Cursor:
 def once_more(page: Page, feed: str) -> Cursor | None:
     """The listing from its first page, if something changed while it was made; ``None`` if it is good as it is.
 
-    What is deleted or moved while pages are turned may take others with it over the edge of a page, of which no feed tells.
+    What is deleted or moved while pages are turned may take others with it over the edge of a page, of which no feed
+    tells.
     """
     cursor = page.cursor
     if cursor.token is None or cursor.is_second:

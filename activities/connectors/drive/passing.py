@@ -62,7 +62,8 @@ class Page:
 
 def lost_root(folder_id: str, account: str) -> SourceUnavailable:
     return SourceUnavailable(
-        f"Folder {folder_id} is deleted, or hidden from {account}: share it with that account, or remove the connector. Nothing of "
+        f"Folder {folder_id} is deleted, or hidden from {account}: share it with that account, or remove the "
+        "connector. Nothing of "
         "what it held is deleted."
     )
 

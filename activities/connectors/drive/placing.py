@@ -1,4 +1,4 @@
-"""What an item's state, as a listing, the feed or an answer gives it, makes of the tree, and which change follows from it.
+"""What an item's state makes of the tree, whoever told it, and which change follows from it.
 
 All ways on which something is learnt of an item end here, so that a file is in reach or out of it by one rule.
 """
@@ -33,7 +33,7 @@ class How(StrEnum):
 
 @dataclass(slots=True)
 class Placing:
-    """The items of one page. ``feeds`` has the token of each change feed that is followed; following a shortcut may add one."""
+    """The items of one page. ``feeds`` has the token of each change feed that is followed; shortcuts may add some."""
 
     calls: DriveCalls
     tree: Tree
@@ -149,13 +149,13 @@ class Placing:
         return above is not None and above.way is Way.SHORTCUT and self.tree.reaches(parent, avoiding=file_id)
 
     def _await(self, file_id: str, shortcuts: Iterable[str]) -> None:
-        """The item is gone or hidden, and wanted if it is told of: a restored file is told of by itself, and its shortcuts not."""
+        """The item is gone or hidden, and wanted: when it comes back it is told of, and its shortcuts are not."""
         waiting = dict.fromkeys((*self.tree.links(AWAITED + file_id), *shortcuts))
         if waiting:
             self.tree.place(AWAITED + file_id, Node("", Way.UNSUPPORTED), list(waiting), due=None)
 
     def _resolve(self, folder_id: str) -> bool:
-        """Whether it is known where the folder lies. A folder that no listing names is asked for, with those above it."""
+        """Whether it is known where the folder lies. A folder that is not known is asked for, with those above it."""
         todo = [folder_id]
         for each in todo:
             if self.tree.is_placed(each) or each in self._resolved:
@@ -228,7 +228,7 @@ class Placing:
         self._follow(item, links)
 
     def _lead(self, shortcut: Item, target: Node) -> bool:
-        """Whether it is enough to remember one more way to the target: if what is shown of it stays, or is listed anew."""
+        """Whether one more way to the target need only be remembered: what is shown of it stays, or is listed anew."""
         file_id, links = shortcut.target_id, self.tree.links(shortcut.target_id)
         path = self.tree.path(file_id)
         if shortcut.id not in links:
@@ -252,8 +252,10 @@ class Placing:
             self._await(shortcut.target_id, [shortcut.id])
 
     def _begin_feed(self, drive_id: str) -> bool:
-        """Whether a feed had to be begun that tells of items there. One of a shared drive that the account is no member of comes
-        in the account's own."""
+        """Whether a feed had to be begun that tells of items there.
+
+        Of a shared drive that the account is no member of its own feed tells.
+        """
         if drive_id in self.feeds or (drive_id in self._resolved and "" in self.feeds):
             return False
         if drive_id:

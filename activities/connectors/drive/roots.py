@@ -1,8 +1,8 @@
 """How a pass begins: the roots are there, their feeds are known, and who may read them is what it was.
 
-A root that is gone stops the connector and deletes nothing: whoever takes the connector's rights away did not mean to delete
-what it held. A root in the trash was put there by somebody. A shared drive can vanish with all who could give rights to it, so
-that it is believed to be gone once it is found so by two passes.
+A root that is gone stops the connector and deletes nothing: whoever takes the connector's rights away did not mean to
+delete what it held. A root in the trash was put there by somebody. A shared drive can vanish with all who could give
+rights to it, so that it is believed to be gone once it is found so by two passes.
 """
 
 import secrets
@@ -21,7 +21,8 @@ from activities.connectors.drive.passing import Page, lost_root
 from activities.connectors.drive.tree import LOST, ORPHANS, ROOT, Due, Node
 from headwater.connectors import ChangePage, DocumentGone, DocumentRefused, SourceUnavailable, Unlisted
 
-# The feed is silent where permissions come down from a folder, and now and then where they should not be: so often all is listed.
+# The feed is silent where permissions come down from a folder, and now and then where they should not be: so often
+# all is listed.
 RELIST_AFTER: Final = timedelta(hours=24)
 DRIVES_MAX: Final = 5_000
 _MY_DRIVE_NAME: Final = "My Drive"
@@ -56,7 +57,7 @@ def begin(page: Page, cursor: Cursor | None, *, now: datetime) -> ChangePage:
 
 
 def to_changes(page: Page, cursor: Cursor) -> Cursor:
-    """The feeds are read from here on: folders that change are crawled again, even if they were crawled in this pass."""
+    """The feeds are read from here on: folders that change are crawled, even if they were in this pass."""
     epoch = cursor.epoch.replace("-listing", "-changes")
     feeds = tuple(feed for feed in sorted(page.placing.feeds) if feed not in cursor.lost)
     return cursor.to(Phase.CHANGES, queue=feeds).with_(epoch=epoch)
@@ -90,8 +91,11 @@ def _begin_folders(page: Page, cursor: Cursor) -> bool:
 
 
 def _note_lost(page: Page, folder_id: str) -> bool:
-    """Whether it was new that the folder is lost. Nobody tells of what happens in it meanwhile, so once it is back it is crawled:
-    to remember that, this pass has to end well. The next ones fail until it is back."""
+    """Whether it was new that the folder is lost.
+
+    Nobody tells of what happens in it meanwhile, so once it is back it is crawled: to remember that, this pass has to
+    end well. The next ones fail until it is back.
+    """
     link = page.tree.links(folder_id).get(ROOT)
     if link is None or link.due == Due.CRAWL:
         return False
@@ -221,8 +225,8 @@ def _remembered(page: Page) -> Iterator[str]:
 def gone(drive_id: str) -> Unlisted:
     return Unlisted(
         f"shared drive {drive_id}",
-        "The shared drive is deleted, or the account is no member any more. What it held is deleted if the next pass does "
-        "not find it either.",
+        "The shared drive is deleted, or the account is no member any more. What it held is deleted "
+        "if the next pass does not find it either.",
     )
 
 

@@ -1,7 +1,7 @@
 """Who may read an item, asked for where the listing did not say, and a fingerprint that differs once that changed.
 
-On shared drives no listing ever says it, and asking for every file would double the requests of a bootstrap. An item on which
-nothing stands itself has the permissions of its folder, so that they are asked for once per folder and page.
+On shared drives no listing ever says it, and asking for every file would double the requests of a bootstrap. An item
+on which nothing stands itself has the permissions of its folder, so that they are asked for once per folder and page.
 """
 
 import hashlib
@@ -16,7 +16,8 @@ from headwater.connectors import DocumentGone, DocumentRefused, GrantSet
 
 _Permissions = list[Mapping[str, Any]]
 _PAGES_MAX: Final = 100
-# What does not bear on who may read: the same permission comes with other details from a listing and from a list of permissions.
+# What does not bear on who may read: the same permission comes with other details from a listing and from a list of
+# permissions.
 _SKIPPED: Final = frozenset({"permissionDetails", "displayName", "photoLink", "kind"})
 
 
@@ -39,7 +40,7 @@ class Sharing:
         return read_grants(item.raw, self._permissions(item), rules=self._rules)
 
     def stamp_of(self, item: Item) -> str | None:
-        """A fingerprint of a folder's permissions, and so of what comes down from it; ``None`` if they cannot be read."""
+        """A fingerprint of a folder's permissions, and so of what comes down from it; ``None``: unreadable."""
         return self._stamp(self._permissions(item), is_limited=item.is_limited)
 
     def stamp_if_told(self, item: Item) -> str | None:

@@ -1,7 +1,7 @@
-"""What is remembered of the part of Drive in reach: which item hangs under which folders, and what is still to be done with it.
+"""What is remembered of the part of Drive in reach: what hangs under what, and what is still to be done with it.
 
-Drive's feed says that a folder moved and nothing of what is in it, so that the tree has to be known. It may be any graph: old
-items have several parents, a shortcut is the parent of what it leads to, and there are cycles.
+Drive's feed says that a folder moved and nothing of what is in it, so that the tree has to be known. It may be any
+graph: old items have several parents, a shortcut is the parent of what it leads to, and there are cycles.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -80,7 +80,7 @@ class Node:
 
 
 class Tree:
-    """The remembered tree, for one page: what is changed is seen at once and written by `flush`, all of it or nothing."""
+    """The remembered tree, for one page: what is changed is seen at once and written as a whole by `flush`."""
 
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
@@ -171,7 +171,7 @@ class Tree:
         return False
 
     def path(self, node: str) -> tuple[str, ...]:
-        """Names from the root down to the item. Of several ways up it is always the same one, and rather not through a shortcut."""
+        """Names from the root down to the item. Of several ways up always the same, rather not a shortcut."""
         names: list[str] = []
         seen: set[str] = set()
         while node not in seen and (known := self.node(node)) is not None and len(seen) < DEPTH_MAX:

@@ -1,7 +1,7 @@
 """What is due: folders are crawled, what did not come up is asked for, and what hung under a lost item goes or stays.
 
-One change of a folder concerns everything below it, which may be a million files: so it is done page by page, and what is left
-to do is remembered with the tree.
+One change of a folder concerns everything below it, which may be a million files: so it is done page by page, and
+what is left to do is remembered with the tree.
 """
 
 from typing import Final
