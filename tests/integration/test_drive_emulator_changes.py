@@ -7,6 +7,8 @@ import pytest
 
 from tests.integration.drive_office import ADA, BEN, ROBOT, Office, open_office, refused
 
+pytestmark = pytest.mark.long  # of the emulator itself: the connector is tried on it in every run
+
 KNOWN = {"supportsAllDrives": True, "includeItemsFromAllDrives": True}
 FIELDS = (
     "nextPageToken,newStartPageToken,changes(fileId,removed,changeType,driveId,drive(name),file(name,trashed,driveId))"

@@ -11,6 +11,8 @@ from googleapiclient.http import MediaIoBaseDownload  # type: ignore[import-unty
 
 from tests.integration.drive_office import ADA, PLAN, Office, open_office, refused
 
+pytestmark = pytest.mark.long  # of the emulator itself: the connector is tried on it in every run
+
 XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 
 

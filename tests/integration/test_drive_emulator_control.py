@@ -17,6 +17,8 @@ import pytest
 from tests.drive.client import client_with
 from tests.integration.drive_office import ROBOT, Office, open_office, refused
 
+pytestmark = pytest.mark.long  # of the emulator itself: the connector is tried on it in every run
+
 CHECKOUT = Path(__file__).parent.parent.parent
 
 

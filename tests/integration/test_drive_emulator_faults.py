@@ -12,6 +12,8 @@ from tests.drive.error_json import Vocabulary
 from tests.drive.faults import Fault
 from tests.integration.drive_office import PLAN, ROBOT, Office, open_office, refused
 
+pytestmark = pytest.mark.long  # of the emulator itself: the connector is tried on it in every run
+
 
 @pytest.fixture
 def office() -> Iterator[Office]:

@@ -10,6 +10,8 @@ from googleapiclient.http import MediaIoBaseUpload  # type: ignore[import-untype
 
 from tests.integration.drive_office import ADA, PLAN, Office, open_office, refused
 
+pytestmark = pytest.mark.long  # of the emulator itself: the connector is tried on it in every run
+
 FOLDER = "application/vnd.google-apps.folder"
 
 

@@ -9,6 +9,8 @@ from tests.drive.discovery import methods
 from tests.drive.serving import running_drive
 from tests.integration.drive_office import ADA, BEN, ROBOT, Office, open_office, refused
 
+pytestmark = pytest.mark.long  # of the emulator itself: the connector is tried on it in every run
+
 KNOWN: Final = {"supportsAllDrives": True, "includeItemsFromAllDrives": True}
 Ask: TypeAlias = Callable[[Office], Any]
 

@@ -8,6 +8,8 @@ import pytest
 
 from tests.integration.drive_office import BEN, ROBOT, Office, open_office, refused
 
+pytestmark = pytest.mark.long  # of the emulator itself: the connector is tried on it in every run
+
 
 @dataclass(frozen=True)
 class Shared:

@@ -14,6 +14,8 @@ from tests.drive.faults import Fault
 from tests.drive.tokens import FULL, READ_ONLY
 from tests.integration.drive_office import BEN, ROBOT, Office, open_office, refused
 
+pytestmark = pytest.mark.long  # of the emulator itself: the connector is tried on it in every run
+
 
 @pytest.fixture
 def office() -> Iterator[Office]:

@@ -13,6 +13,8 @@ from googleapiclient.errors import HttpError  # type: ignore[import-untyped]  # 
 
 from tests.integration.drive_office import ADA, BEN, ROBOT, Office, open_office
 
+pytestmark = pytest.mark.long  # of the emulator itself: the connector is tried on it in every run
+
 KNOWN = {"supportsAllDrives": True, "includeItemsFromAllDrives": True}
 GRANTEES: list[dict[str, Any]] = [
     {"type": "user", "emailAddress": BEN},

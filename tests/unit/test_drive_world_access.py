@@ -7,6 +7,8 @@ import pytest
 from tests.drive.errors import DriveError
 from tests.drive.world import World
 
+pytestmark = pytest.mark.long  # of the emulator itself: the connector is tried on it in every run
+
 ANN, BOB, CEO = "ann@a.test", "bob@a.test", "ceo@b.test"
 BOTH = {ANN, BOB}
 

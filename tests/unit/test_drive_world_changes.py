@@ -9,6 +9,8 @@ import pytest
 from tests.drive.errors import DriveError
 from tests.drive.world import World
 
+pytestmark = pytest.mark.long  # of the emulator itself: the connector is tried on it in every run
+
 ANN, BOB = "ann@a.test", "bob@a.test"
 ALL: dict[str, Any] = {"supports_all_drives": True, "include_items_from_all_drives": True}
 

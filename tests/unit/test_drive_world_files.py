@@ -10,6 +10,8 @@ from tests.drive.items import FOLDER, SHORTCUT
 from tests.drive.native import DOCX, XLSX
 from tests.drive.world import World
 
+pytestmark = pytest.mark.long  # of the emulator itself: the connector is tried on it in every run
+
 ANN, BOB = "ann@a.test", "bob@a.test"
 
 

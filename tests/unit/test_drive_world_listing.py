@@ -11,6 +11,8 @@ from tests.drive.errors import DriveError
 from tests.drive.native import DOCX
 from tests.drive.world import World
 
+pytestmark = pytest.mark.long  # of the emulator itself: the connector is tried on it in every run
+
 ANN, BOB, EVE = "ann@a.test", "bob@a.test", "eve@b.test"
 ALL: dict[str, Any] = {"supports_all_drives": True, "include_items_from_all_drives": True}
 

@@ -7,6 +7,8 @@ import pytest
 from tests.drive.reach import reach
 from tests.drive.world import World
 
+pytestmark = pytest.mark.long  # of the emulator itself: the connector is tried on it in every run
+
 ANN, ROBOT = "ann@a.test", "robot@p.test"
 
 

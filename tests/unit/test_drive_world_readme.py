@@ -4,8 +4,12 @@ import re
 import runpy
 from pathlib import Path
 
+import pytest
+
 from tests.drive.modes import Modes
 from tests.drive.world import World
+
+pytestmark = pytest.mark.long  # of the emulator itself: the connector is tried on it in every run
 
 README = Path(__file__).parents[1] / "drive" / "README.md"
 

@@ -9,6 +9,8 @@ from tests.drive.errors import DriveError
 from tests.drive.items import Role
 from tests.drive.world import World
 
+pytestmark = pytest.mark.long  # of the emulator itself: the connector is tried on it in every run
+
 ANN, BOB, EVE = "ann@a.test", "bob@a.test", "eve@b.test"
 
 

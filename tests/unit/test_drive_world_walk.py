@@ -16,6 +16,8 @@ from tests.drive.items import File, Role
 from tests.drive.modes import Modes
 from tests.drive.world import World
 
+pytestmark = pytest.mark.long  # of the emulator itself: the connector is tried on it in every run
+
 USERS = ("ann@a.test", "bob@a.test", "eve@b.test")
 GRANTEES = (*USERS, "eng@a.test", "a.test", "anyone", "stranger@c.test")
 ALL: Mapping[str, Any] = {"supports_all_drives": True, "include_items_from_all_drives": True}
