@@ -71,7 +71,7 @@ def _fit(error: Exception) -> Exception:
     if isinstance(error, HandedOver | PublishingHeld):
         return _retried(error, str(error), after=AT_ONCE)
     if isinstance(error, TransientError):
-        return _retried(error, str(error), after=_told(error.retry_after_s))
+        return _retried(error, str(error), after=told_wait(error.retry_after_s))
     if isinstance(error, DuplicateRow):
         # Another attempt wrote it meanwhile: the next one sees that. More often than that it is a defect.
         return _unexpected(error, str(error))
@@ -81,7 +81,7 @@ def _fit(error: Exception) -> Exception:
     return _unexpected(error, f"{activity.info().activity_type} failed with {type(error).__name__}.")
 
 
-def _told(seconds: float | None) -> timedelta | None:
+def told_wait(seconds: float | None) -> timedelta | None:
     """How long to wait, where the other side said it: no shorter than a retry at once, no longer than an hour."""
     if seconds is None or math.isnan(seconds):
         return None

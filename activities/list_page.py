@@ -16,6 +16,7 @@ from activities.containment import HandedOver, check_running, contained
 from activities.contracts import ListedPage, ListPage
 from activities.draft_page import add_change
 from activities.heartbeat import heartbeating
+from activities.lease_in_waits import lease_in_waits
 from activities.store import Store
 from activities.store.connectors import ConnectorRow, connector_by_id
 from activities.store.pages import lease, listing
@@ -53,7 +54,8 @@ class PageLister:
             row = connector_by_id(store, run.connector_id)
             build = live_build_of(store, row.scope_id)
             memory = StoredMemory(store, connector_id=run.connector_id, pass_no=run.pass_no, seq=wanted.seq)
-            draft = self._draft(row, begins, wanted, memory)
+            with lease_in_waits(store, run.connector_id, fence=run.fence):
+                draft = self._draft(row, begins, wanted, memory)
             stored = listing.record_page(
                 store,
                 NewPage(

@@ -19,6 +19,7 @@ from activities.containment import HandedOver, check_running, contained
 from activities.contracts import PageRef, PreparedPage
 from activities.embedder_source import EmbedderSource
 from activities.heartbeat import heartbeating
+from activities.lease_in_waits import lease_in_waits
 from activities.origins import Origin, origin_of
 from activities.read_document import FETCHER, Parser, Reading
 from activities.store import Store, StoreUnavailable
@@ -69,7 +70,7 @@ class PagePreparer:
             self._excused.discard(ref.page_id)
             if items:
                 try:
-                    with heartbeating():
+                    with heartbeating(), lease_in_waits(store, page.connector_id, fence=page.fence):
                         self._read_items(page, items, full=ref.in_pass is not None and ref.in_pass.full)
                 except BaseException:
                     # This worker lives: whatever is still in flight did not end it, and the next attempt knows.

@@ -92,12 +92,12 @@ def already_running(store: Store, connection: Connection, connector_id: int) -> 
     )
 
 
-def renew(store: Store, connector_id: int | None, *, fence: int | None) -> None:
-    """The lease lasts another four minutes at least, or `StaleFence`. Without a connector there is none."""
+def renew(store: Store, connector_id: int | None, *, fence: int | None, wait_s: float = 0.0) -> None:
+    """The lease lasts another four minutes at least, after ``wait_s``, or `StaleFence`. Without a connector there is none."""
     if connector_id is None:
         return
     sql = queries(store.schema, "lease")
-    params = {"connector_id": connector_id, "fence": fence, "lease_s": LEASE_S}
+    params = {"connector_id": connector_id, "fence": fence, "lease_s": LEASE_S + wait_s}
     with store.connection() as connection:
         if connection.execute(sql["renew_lease"], params).fetchone() is None:
             raise stale_fence(connector_id)

@@ -43,10 +43,11 @@ SELECT pass_no FROM {schema}.checkpoint
 
 -- advance --
 -- Compare-and-swap by fence and order: a page moves the checkpoint once, after it is published and after its predecessor.
+-- The lease may be longer already, because the page after it waits for its origin.
 UPDATE {schema}.checkpoint c
    SET version = c.version + 1, cursor = p.cursor_out, page_id = p.page_id,
        start_cursor = CASE WHEN p.is_last THEN p.cursor_out ELSE c.start_cursor END,
-       lease_until = now() + %(lease_s)s * interval '1 second'
+       lease_until = greatest(c.lease_until, now() + %(lease_s)s * interval '1 second')
   FROM {schema}.page p
  WHERE p.page_id = %(page_id)s AND p.state = 'published'
    AND c.connector_id = p.connector_id AND c.fence = %(fence)s AND c.owner IS NOT NULL
