@@ -20,9 +20,8 @@ MODES = {
         descendants_on_access=True,
         empty_pages=True,
         duplicate_across_pages=True,
-        page_cap=2,
+        page_cap=4,
     ),
-    "late": Modes(coalesce_changes=False, change_states="then", omit_permissions=True),
 }
 
 

@@ -207,6 +207,25 @@ def test_a_shared_drive_that_is_gone_is_believed_the_second_time(
         assert "a.md" in follower.names
 
 
+def test_a_shared_drive_that_vanishes_in_the_middle_of_work_is_given_up_too(world: World, follower: Follower) -> None:
+    drive = team(world)
+    sub = world.add_folder("sub", parent=drive).id
+    world.add_file("a.md", "x", parent=sub)
+    follower.sync()
+    world.rename(sub, "other")
+
+    def meanwhile(page: int) -> None:
+        if follower.memory.due(limit=1):
+            world.unshare(drive, ROBOT)
+
+    with pytest.raises(SourceUnavailable, match=drive):
+        follower.sync(between=meanwhile)
+    assert follower.sync().unlisted and follower.names == ["a.md"]
+    follower.sync()
+
+    assert follower.names == []
+
+
 def test_a_shared_drive_that_is_away_for_one_pass_loses_nothing(world: World, follower: Follower) -> None:
     drive = team(world)
     world.add_file("a.md", "x", parent=drive)

@@ -115,7 +115,7 @@ def test_who_follows_the_feed_holds_what_is_there(seed: int, mode: str, tmp_path
     office = Office(seed, replace(MODES[mode]))
     dice = random.Random(seed)
     with following(tmp_path, office.world, email=ROBOT, folder_ids=[office.root]) as follower:
-        for number in range(4):
+        for number in range(3):
             office.live(8)
             follower.sync(limit=dice.choice((2, 7, 50)))
             anew = Follower(follower.drive, follower.config, follower.sessions)

@@ -14,7 +14,7 @@ _ID: Final = re.compile(r"[A-Za-z0-9_-]{1,128}\Z")
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A file, folder or shortcut. ``drive_id`` is empty outside of shared drives. Of ``raw`` only permissions are read."""
+    """A file, folder or shortcut. ``drive_id`` is empty outside of shared drives. ``raw`` is for permissions."""
 
     id: str
     name: str

@@ -26,6 +26,10 @@ def work(page: Page) -> ChangePage:
     due = page.tree.due(limit=min(page.limit, ASKED))
     if not due:
         return _go_on(page)
+    if away := [link for link in due if _is_away(page, link)]:
+        for link in away:
+            page.tree.mark(link, None)
+        return page.end(page.cursor)
     match due[0].due:
         case Due.CRAWL:
             return _begin_crawl(page, due[0])
@@ -38,6 +42,11 @@ def work(page: Page) -> ChangePage:
             return _ask(page, due[0])
         case _:
             return _drop(page, due[0])
+
+
+def _is_away(page: Page, link: Link) -> bool:
+    """It lies in a shared drive that this pass did not find: all of it is crawled if it comes back, or dropped."""
+    return link.due not in (Due.DROP, Due.ASK) and Node.of(link.record).drive_id in page.cursor.lost
 
 
 def _go_on(page: Page) -> ChangePage:
