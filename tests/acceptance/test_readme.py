@@ -66,7 +66,7 @@ def test_every_folder_of_code_explains_itself() -> None:
 
 def test_every_command_of_headwater_that_is_named_has_help() -> None:
     named = {
-        words[1:3] if words[1] in ("sync", "source", "generation") else words[1:2]
+        words[1:3] if words[1] in ("sync", "source", "generation", "connector", "schedule") else words[1:2]
         for document in committed("*.md")
         for command in commands(document.read_text("utf-8"))
         if (words := tuple(shlex.split(command))) and words[0].endswith("bin/headwater")
