@@ -31,9 +31,11 @@ class Judged:
     is_spared: bool = False  # older texts of it rested on what is hidden now, the new one does not
 
     @property
-    def denial(self) -> str | None:
+    def denial(self) -> str:
         """Why nobody may read it. Asked of what is denied only."""
-        return self.asked.denial if self.asked is not None and self.asked.denial is not None else self.candidate.denial
+        denial = self.candidate.denial or (self.asked and self.asked.denial)
+        assert denial is not None, "it is denied"
+        return denial
 
     @property
     def why_withheld(self) -> str | None:
