@@ -33,7 +33,7 @@ class Judged:
     @property
     def denial(self) -> str:
         """Why nobody may read it. Asked of what is denied only."""
-        denial = self.candidate.denial or (self.asked and self.asked.denial)
+        denial = self.candidate.denial or (None if self.asked is None else self.asked.denial)
         assert denial is not None, "it is denied"
         return denial
 
