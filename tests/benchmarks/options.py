@@ -11,3 +11,4 @@ class Options:
     files: int  # of (c)
     documents: int  # of (b)
     idle_s: float  # of (f)
+    drive_files: int  # of (n)
