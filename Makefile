@@ -1,7 +1,7 @@
 # Every target sets up what it needs. `make help` lists them.
 
 .DEFAULT_GOAL := help
-.PHONY: help venv venv-dev demo forget test test-all soak check bench clean
+.PHONY: help venv venv-dev demo demo-drive forget test test-all soak check bench clean
 
 BIN := .venv/bin
 export PYTHONUNBUFFERED := 1
@@ -27,6 +27,10 @@ venv-dev: .venv/dev.stamp ## the same with the tools of `test` and `check`
 
 demo: venv ## show the whole way on the sample handbook, or on your own folder: make demo DOCS=/some/folder
 	@if [ -n "$$DOCS" ]; then exec $(BIN)/python -m tests.demo --docs "$$DOCS"; else exec $(BIN)/python -m tests.demo; fi
+
+# The emulator is a server for tests, and so is what it needs.
+demo-drive: venv-dev ## show how a corpus follows an emulated Google Drive: unshare, move, delete
+	@exec $(BIN)/python -m tests.demo --drive
 
 # PostgreSQL's data may be outside of the folder, which takes more care than `rm`; and the environment may be gone.
 forget: ## delete what the demo left, wherever it is

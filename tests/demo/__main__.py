@@ -1,4 +1,4 @@
-"""`make demo`, or `python -m tests.demo [--docs FOLDER] [--workplace FOLDER]`."""
+"""`make demo` and `make demo-drive`, or `python -m tests.demo [--docs FOLDER | --drive] [--workplace FOLDER]`."""
 
 import argparse
 import os
@@ -21,7 +21,9 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.demo", description=__doc__)
-    parser.add_argument("--docs", metavar="FOLDER", help="your own folder in place of the sample handbook")
+    shown = parser.add_mutually_exclusive_group()
+    shown.add_argument("--docs", metavar="FOLDER", help="your own folder in place of the sample handbook")
+    shown.add_argument("--drive", action="store_true", help="a part of the handbook on an emulated Google Drive")
     parser.add_argument(
         "--workplace", type=Path, default=CHECKOUT / ".demo-home", metavar="FOLDER", help="made anew by each demo"
     )
@@ -38,7 +40,12 @@ def main() -> int:
         with empty_workplace(arguments.workplace.absolute()) as workplace:
             headwater = Headwater(home_in(workplace), narration)
             narration.aside(f"In what follows, `headwater` stands for {headwater.typed}")
-            if docs is None:
+            if arguments.drive:
+                # The emulator is a server, and what it needs is in the environment of `make demo-drive` alone.
+                from tests.demo import drive
+
+                drive.tell(headwater, narration, workplace)
+            elif docs is None:
                 handbook.tell(headwater, narration, workplace)
             else:
                 own_folder.tell(headwater, narration, docs)
@@ -48,7 +55,10 @@ def main() -> int:
     except KeyboardInterrupt:
         print("\nInterrupted; everything that was started has been stopped.", file=sys.stderr)
         return INTERRUPTED
-    _say_where_to_go(narration, headwater, docs)
+    if arguments.drive:
+        _say_how_to_add_drive(narration, headwater)
+    else:
+        _say_where_to_go(narration, headwater, docs)
     return 0
 
 
@@ -77,6 +87,23 @@ def _say_where_to_go(narration: Narration, headwater: Headwater, docs: Path | No
     narration.say(f"{'Your own' if docs is None else 'This very'} folder, for good (in ~/.headwater):")
     narration.command_line(f"{program} sync folder {folder} --corpus me/home/documents --grant user:me")
     narration.command_line(f"{program} search 'your question' --corpus me/home/documents --as me")
+    _say_what_is_left(narration, headwater)
+
+
+def _say_how_to_add_drive(narration: Narration, headwater: Headwater) -> None:
+    program = shlex.quote(os.path.relpath(headwater.program))
+    narration.step("Where to go next")
+    narration.say(
+        "A folder of your own Drive, for good (in ~/.headwater): share it, as an editor, with a service account, and"
+    )
+    add = "connector add drive office --corpus me/home/drive --folder-id ID --credentials KEY.json"
+    narration.command_line(f"{program} {add}")
+    narration.command_line(f"{program} sync connector office")
+    narration.say("The emulated one, to try a connector by hand: python -m tests.drive --help")
+    _say_what_is_left(narration, headwater)
+
+
+def _say_what_is_left(narration: Narration, headwater: Headwater) -> None:
     narration.say(f"What the demo holds is in {headwater.whereabouts}.")
     narration.say("`make forget` deletes it, as does `make clean`; the next demo begins with deleting it.")
     narration.say("How it works, and what it does not do yet: README.md")
