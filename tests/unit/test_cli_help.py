@@ -74,7 +74,8 @@ def test_a_general_option_says_what_it_does(parameter: click.Parameter) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", sorted(set(COMMANDS) - {"up", "worker", "sync", "source", "generation", "connector", "connector add", "schedule"})
+    "name",
+    sorted(set(COMMANDS) - {"up", "worker", "sync", "source", "generation", "connector", "connector add", "schedule"}),
 )
 def test_a_command_that_ends_takes_json(name: str) -> None:
     assert "--json" in [option for parameter in COMMANDS[name].params for option in parameter.opts]
