@@ -121,7 +121,7 @@ def test_a_page_is_numbered_without_a_look_at_what_others_have_staged(store: Sto
     with store.connection() as connection, connection.transaction(force_rollback=True):
         connection.execute(named["plan_once"], {})
         connection.execute(_PREPARE + _numbered(named["show_revisions"]), prepare=False)
-        connection.execute(_EXECUTE % ("NULL", "NULL", "NULL", "NULL", 1), prepare=False)
+        connection.execute((_EXECUTE % ("NULL", "NULL", "NULL", "NULL", 1)).encode(), prepare=False)
         publish(store, corpus, Document("other"))
         page = stage(store, corpus, *[Document(f"z{number}") for number in range(10)])
         connection.execute(
