@@ -25,6 +25,8 @@ from tests.acceptance.home_processes import lent_folders, processes_of, wait_unt
 from tests.demo.workplace import is_lent
 from workers.embedded import attach
 
+pytestmark = pytest.mark.long  # minutes: it goes the whole way several times
+
 CHECKOUT: Final = Path(__file__).parent.parent.parent
 
 

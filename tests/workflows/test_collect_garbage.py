@@ -179,9 +179,9 @@ async def test_a_cancelled_tick_cancels_what_it_waits_for(temporal_client: Clien
         )
         await asyncio.wait_for(script.reached.wait(), 10)
         await handle.cancel()
-        script.gate.set()
         with pytest.raises(WorkflowFailureError):
-            await handle.result()
+            await asyncio.wait_for(handle.result(), 20)
+        script.gate.set()  # only now: the page that is held must not end before its workflow is told
         collecting = temporal_client.get_workflow_handle(scope_workflow_id("CollectGarbage", script.corpora[0]))
         for each in (handle, collecting):
             assert (await each.describe()).status is WorkflowExecutionStatus.CANCELED
