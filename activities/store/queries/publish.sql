@@ -188,11 +188,11 @@ SELECT result FROM {schema}.page WHERE page_id = %(page_id)s AND result IS NOT N
 -- the fingerprint is that of the ones that were applied, and an empty one where a refusal took them away.
 INSERT INTO {schema}.membership AS m (connector_id, source_pk, pass_no, rule_version, access)
 SELECT p.connector_id, w.source_pk, p.pass_no, CASE WHEN w.has_grants OR w.is_refused THEN p.rule_version ELSE 0 END,
-       CASE WHEN w.is_refused THEN '' WHEN w.has_grants THEN i.access END
+       CASE WHEN w.is_refused THEN '' WHEN w.has_grants THEN (
+         SELECT i.access FROM {schema}.page_item i WHERE i.page_id = p.page_id AND i.ord = w.ord) END
 FROM {schema}.page p
 CROSS JOIN unnest(%(ords)s::int[], %(members)s::bigint[], %(has_grants)s::boolean[], %(is_refused)s::boolean[])
   AS w (ord, source_pk, has_grants, is_refused)
-JOIN {schema}.page_item i ON i.page_id = p.page_id AND i.ord = w.ord
 WHERE p.page_id = %(page_id)s
 ON CONFLICT (connector_id, source_pk) DO UPDATE
 SET pass_no = excluded.pass_no, rule_version = greatest(m.rule_version, excluded.rule_version),
