@@ -1,11 +1,12 @@
 """A publication is there whole or not at all: cut off, repeated, or racing another one."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
+import psycopg
 import pytest
 
 from activities.contracts import PublishedPage
@@ -115,41 +116,67 @@ def test_a_plan_made_for_an_empty_corpus_still_looks_rows_up_in_a_large_one(
     assert rows_in_vain(row[0][0]["Plan"]) < 100
 
 
-def test_a_page_is_numbered_without_a_look_at_what_others_have_staged(store: Store, corpus: Corpus) -> None:
-    """Of texts without a number an index knows all that there are: 3,000 of them, once for each document of the page."""
-    named = queries(store.schema, "publish")
+# The parameters of what is written for all documents of a page, with their types, in the order of `EXECUTE`.
+WRITES = {
+    "show_revisions": {
+        "source_pks": "bigint[]", "rev_ids": "bigint[]", "version_ids": "bigint[]", "numbers": "int[]", "gen": "bigint",
+        "build_id": "bigint", "connector_id": "bigint",
+    },
+    "note_status": {
+        "page_id": "bigint", "noted": "int[]", "source_pks": "bigint[]", "failed": "int[]", "kept": "int[]",
+    },
+    "note_members": {
+        "page_id": "bigint", "ords": "int[]", "members": "bigint[]", "has_grants": "boolean[]", "is_refused": "boolean[]",
+    },
+    "finish_page": {
+        "page_id": "bigint", "ords": "int[]", "outcomes": "text[]", "rev_ids": "bigint[]", "result": "jsonb",
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_a_page_writes_each_document_without_a_look_at_others(store: Store, corpus: Corpus, name: str) -> None:
+    """Neither at the page's own, for each of them, nor at what others have staged: of texts without a number an index knows all."""
+    named, types = queries(store.schema, "publish"), WRITES[name]
     with store.connection() as connection, connection.transaction(force_rollback=True):
         connection.execute(named["plan_once"], {})
-        connection.execute(_PREPARE + _numbered(named["show_revisions"]), prepare=False)
-        connection.execute((_EXECUTE % ("NULL", "NULL", "NULL", "NULL", 1)).encode(), prepare=False)
+        head = f"PREPARE planned ({', '.join(types.values())}) AS "
+        connection.execute(head.encode() + _numbered(named[name], types), prepare=False)
+        connection.execute(f"EXECUTE planned ({', '.join('NULL' for _ in types)})".encode(), prepare=False)
         publish(store, corpus, Document("other"))
-        page = stage(store, corpus, *[Document(f"z{number}") for number in range(10)])
+        page = stage(store, corpus, *[Document(f"z{number}") for number in range(40)])
         connection.execute(
             "INSERT INTO headwater.document_version (scope_id, source_pk, content_hash, source_seq, text)"
             " SELECT 1, 1, decode(md5(n::text), 'hex'), n, 'text' FROM generate_series(1, 3000) n"
         )
-        row = connection.execute(
-            "SELECT array_agg(r.source_pk), array_agg(r.rev_id), array_agg(r.version_id), array_agg(1)"
-            " FROM headwater.page_item i JOIN headwater.revision r USING (rev_id) WHERE i.page_id = %s",
-            (page,),
-        ).fetchone()
-        assert row is not None
-        arrays = [f"ARRAY{numbers}" for numbers in row]
-        explain = "EXPLAIN (ANALYZE, FORMAT JSON) " + _EXECUTE % (*arrays, corpus.build.build_id)
+        values = _values(connection, page, corpus)
+        explain = f"EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE planned ({', '.join(values[each] for each in types)})"
         row = connection.execute(explain.encode(), prepare=False).fetchone()
     assert row is not None
     assert rows_in_vain(row[0][0]["Plan"]) < 100
 
 
-_PREPARE = b"PREPARE planned (bigint[], bigint[], bigint[], int[], bigint, bigint, bigint) AS "
-_EXECUTE = "EXECUTE planned (%s, %s, %s, %s, 9, %s, NULL)"
+def _values(connection: psycopg.Connection, page: int, corpus: Corpus) -> dict[str, str]:
+    """What publishing the whole page binds, as SQL."""
+    rows = connection.execute(
+        "SELECT i.ord, r.source_pk, r.rev_id, r.version_id"
+        " FROM headwater.page_item i JOIN headwater.revision r USING (rev_id) WHERE i.page_id = %s",
+        (page,),
+    ).fetchall()
+    ords, source_pks, rev_ids, version_ids = (f"ARRAY{list(column)}" for column in zip(*rows, strict=True))
+    return {
+        "page_id": str(page), "gen": "9", "build_id": str(corpus.build.build_id), "connector_id": "NULL",
+        "ords": ords, "noted": ords, "source_pks": source_pks, "members": source_pks, "rev_ids": rev_ids,
+        "version_ids": version_ids, "numbers": f"ARRAY{[1] * len(rows)}", "failed": "ARRAY[]::int[]",
+        "kept": "ARRAY[]::int[]", "has_grants": f"ARRAY{[True] * len(rows)}", "is_refused": f"ARRAY{[False] * len(rows)}",
+        "outcomes": f"ARRAY{['published'] * len(rows)}", "result": "'{}'",
+    }  # fmt: skip
 
 
-def _numbered(statement: bytes) -> bytes:
-    """With `$1`, `$2`, … for its parameters, in the order of `_PREPARE`."""
-    names = (b"source_pks", b"rev_ids", b"version_ids", b"numbers", b"gen", b"build_id", b"connector_id")
+def _numbered(statement: bytes, names: Iterable[str]) -> bytes:
+    """With `$1`, `$2`, … for its parameters, in this order."""
     for number, name in enumerate(names, 1):
-        statement = statement.replace(b"%%(%b)s" % name, b"$%d" % number)
+        statement = statement.replace(b"%%(%b)s" % name.encode(), b"$%d" % number)
     return statement.rstrip(b"; \n")
 
 

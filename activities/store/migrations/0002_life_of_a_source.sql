@@ -90,7 +90,9 @@ CREATE UNIQUE INDEX page_of_build ON {schema}.page (build_id, seq) WHERE kind = 
 
 ALTER TABLE {schema}.page SET (fillfactor = 70);     -- both are written several times before they are done
 ALTER TABLE {schema}.page_item SET (fillfactor = 70);
-ALTER TABLE {schema}.page_item
+ALTER TABLE {schema}.page_item                       -- with the page first, a plan made on an empty table took this one for the primary
+  DROP CONSTRAINT page_item_page_id_source_id_key,   --   key as often as not, and read the whole page for each of its documents
+  ADD UNIQUE (source_id, page_id),
   ADD version_id        bigint REFERENCES {schema}.document_version ON DELETE CASCADE, -- reindex: the text that is carried over
   ADD expected_revision int;                         -- host: publish only if this is the revision readers see; 0: none
 

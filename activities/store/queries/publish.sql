@@ -2,7 +2,7 @@
 -- Planning these statements took longer than carrying them out, under the scope's lock: each keeps one generic plan. It may
 -- be made while the tables are still empty, and must stay right when they have grown: hence no plan that reads a table
 -- whole, and sub-selects with LIMIT where a key has two columns (a join was planned on the scope alone: every page then
--- read every source of it).
+-- read every source of it; or on the page alone: all its documents for each of them).
 SELECT set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true),
        set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true);
 
@@ -167,7 +167,7 @@ SELECT w.source_pk,
        CASE WHEN i.ord <> ALL (%(failed)s) THEN decode(i.status ->> 'raw_sha256', 'hex') END,
        i.status ->> 'parser', i.label, i.status ->> 'read_as'
 FROM unnest(%(noted)s::int[], %(source_pks)s::bigint[]) AS w (ord, source_pk)
-JOIN {schema}.page_item i ON i.page_id = %(page_id)s AND i.ord = w.ord
+CROSS JOIN LATERAL (SELECT * FROM {schema}.page_item x WHERE x.page_id = %(page_id)s AND x.ord = w.ord LIMIT 1) i
 LEFT JOIN {schema}.revision r ON r.rev_id = i.rev_id
 LEFT JOIN {schema}.ingestion n ON n.source_pk = w.source_pk
 WHERE w.source_pk IS NOT NULL
@@ -221,8 +221,8 @@ DELETE FROM {schema}.ingestion WHERE source_pk = ANY (%(absent)s) AND state = 'p
 -- finish_page --
 -- The last of the page: what became of each of its documents, and what staging needed no longer.
 WITH noted AS (
-  UPDATE {schema}.page_item i SET outcome = w.outcome
-  FROM unnest(%(ords)s::int[], %(outcomes)s::text[]) AS w (ord, outcome) WHERE i.page_id = %(page_id)s AND i.ord = w.ord),
+  UPDATE {schema}.page_item i SET outcome = (%(outcomes)s::text[])[array_position(%(ords)s::int[], i.ord)]
+  WHERE i.page_id = %(page_id)s AND i.ord = ANY (%(ords)s)),
 dropped AS (DELETE FROM {schema}.cut WHERE rev_id = ANY (%(rev_ids)s))
 UPDATE {schema}.page SET state = 'published', result = %(result)s WHERE page_id = %(page_id)s;
 
