@@ -150,6 +150,8 @@ class PageLister:
 
         A document that is deleted and comes back within a pass would be found unchanged, and then be deleted.
         """
+        if wanted.seq == 1:
+            return  # none is before it: a pass in which nothing changed asks nothing
         run, until = wanted.in_pass, time.monotonic() + LISTING_S
         while listing.is_under_way(
             self._store, connector_id=run.connector_id, pass_no=run.pass_no, seq=wanted.seq, source_ids=source_ids

@@ -43,7 +43,7 @@ async def ensure_collecting(client: Client, *, every: timedelta, tenants: Collec
         except ScheduleAlreadyRunningError:
             handle = client.get_schedule_handle(COLLECTING)
             if (await handle.describe()).schedule.state.note != wanted.state.note:
-                await handle.update(lambda found: _changed(found, wanted))
+                await handle.update(lambda found: as_paused_as(found, wanted))
     except RPCError as error:
         log.warning("schedule.refused", schedule=COLLECTING, error=error.status.name)
 
@@ -64,6 +64,7 @@ def _schedule(every: timedelta, tenants: list[str]) -> Schedule:
     )
 
 
-def _changed(found: ScheduleUpdateInput, wanted: Schedule) -> ScheduleUpdate:
+def as_paused_as(found: ScheduleUpdateInput, wanted: Schedule) -> ScheduleUpdate:
+    """The wanted schedule in place of the one that was found, which somebody may have paused."""
     wanted.state.paused = found.description.schedule.state.paused
     return ScheduleUpdate(wanted)

@@ -17,14 +17,12 @@ from temporalio.client import (
     SchedulePolicy,
     ScheduleSpec,
     ScheduleState,
-    ScheduleUpdate,
-    ScheduleUpdateInput,
 )
 from temporalio.service import RPCError, RPCStatusCode
 
 from headwater.models import Scope
 from headwater.workflow_ids import sync_schedule_id
-from workers.schedules import CATCH_UP, MAX_JITTER
+from workers.schedules import CATCH_UP, MAX_JITTER, as_paused_as
 from workflows.queues import TICKS
 
 # A tick waits for nothing but a worker that stays: one that found none in a day is not started late.
@@ -65,7 +63,7 @@ class SyncSchedules:
         try:
             await self.client.create_schedule(handle.id, wanted)
         except ScheduleAlreadyRunningError:
-            await handle.update(lambda found: _changed(found, wanted))
+            await handle.update(lambda found: as_paused_as(found, wanted))
         return _read(scope, connector, await handle.describe())
 
     async def pause(self, scope: Scope, connector: str) -> bool:
@@ -106,11 +104,6 @@ def _schedule(scope: Scope, connector: str, every: timedelta) -> Schedule:
         policy=SchedulePolicy(overlap=ScheduleOverlapPolicy.SKIP, catchup_window=CATCH_UP),
         state=ScheduleState(note=f"Syncs connector {connector} of {scope}."),
     )
-
-
-def _changed(found: ScheduleUpdateInput, wanted: Schedule) -> ScheduleUpdate:
-    wanted.state.paused = found.description.schedule.state.paused
-    return ScheduleUpdate(wanted)
 
 
 def _read(scope: Scope, connector: str, found: ScheduleDescription) -> SyncSchedule:

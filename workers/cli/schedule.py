@@ -86,7 +86,7 @@ def list_command(invocation: Invocation, *, corpus: str | None, as_json: bool) -
         )
 
 
-@schedule_group.command("pause", short_help="Stop syncing a connector by itself, for now.")
+@schedule_group.command("pause", short_help="Stop syncing a connector by itself, until it is resumed.")
 @click.argument("name", metavar="NAME")
 @with_own_corpus
 @with_json

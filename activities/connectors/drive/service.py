@@ -130,8 +130,7 @@ class DriveService:
         """Status and content of what is no refusal; no content if there is more of it than allowed."""
         try:
             response, content = self._send(uri, method, body, headers, max_bytes)
-        except Exception as error:
-            # Whatever it is, the connection may be in the middle of an answer.
+        except Exception as error:  # whatever it is, the connection may be in the middle of an answer
             with suppress(Exception):
                 self._http.close()
             if isinstance(error, AnswerTooLarge | DecodeLimitError):
