@@ -24,7 +24,7 @@ def rows() -> Iterator[list[str]]:
 
 
 @cache
-def tests_of(file: str) -> set[str]:
+def names_in(file: str) -> set[str]:
     """The names of the tests in a file; none if there is no such file."""
     path = TESTS / file
     if not path.exists():
@@ -37,7 +37,7 @@ def test_each_test_that_is_named_is_there() -> None:
     named = NAMED.findall(GUARANTEES.read_text("utf-8"))
 
     assert [
-        f"{file}::{test}" for file, test in named if not test.startswith("test_") or test not in tests_of(file)
+        f"{file}::{test}" for file, test in named if not test.startswith("test_") or test not in names_in(file)
     ] == []
 
 
