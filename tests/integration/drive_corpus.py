@@ -3,23 +3,30 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Final
 
 from temporalio.exceptions import ApplicationError
 
+from activities.connectors.drive.config import DriveConfig
 from activities.contracts import Pass, PublishedPage
+from activities.parsers.pool import ParserPool
 from activities.prepare_page import FAULTS
 from activities.read_document import Parser
 from activities.store import Store
+from activities.store.connectors import ensure_connector
+from activities.store.scopes import live_build
+from headwater.contracts import SyncFailure
 from headwater.embedders import Embedder
 from headwater.models import Authorization, Hit
 from headwater.retriever import Retriever
+from headwater.workflow_ids import sync_workflow_id
 from tests.drive.request_log import RequestLog
 from tests.drive.serving import RunningDrive
 from tests.drive.world import World
 from tests.pipeline.by_hand import ByHand
-from tests.pipeline.drive_shelf import drive_shelf
+from tests.pipeline.drive_shelf import DriveShelf, drive_shelf
 from tests.pipeline.harness import SCOPE, SPEC, states, visible
 from tests.pipeline.heard_embedder import HeardEmbedder
 
@@ -27,7 +34,9 @@ ADA, BEN, EVE, ROBOT = "ada@a.test", "ben@a.test", "eve@b.test", "robot@b.test"
 """Two of one domain, one of another, and the account of the connector."""
 
 DOWNLOAD: Final = "drive.files.get:media"
-EXPORT: Final = "drive.files.export:media"
+EXPORT: Final = "drive.files.export*"
+"""For scripts of faults and for the log: however it is asked for."""
+PAGES_MAX: Final = 10_000
 
 
 @dataclass(frozen=True)
@@ -38,31 +47,50 @@ class Synced:
     deleted: int
     failed: int
     skipped: int
+    withheld: int
+    pages: int
     generation: int
+    failures: list[SyncFailure]
     embedded: list[str]
     """The texts that were embedded for it."""
 
-    downloads: int
-    exports: int
+    requests: list[str]
+    """The methods that Drive was asked, in their order."""
+
+    @property
+    def downloads(self) -> int:
+        return self.requests.count(DOWNLOAD)
+
+    @property
+    def exports(self) -> int:
+        return sum(fnmatchcase(method, EXPORT) for method in self.requests)
+
+    @property
+    def read_nothing(self) -> bool:
+        """No content was asked for and nothing was embedded."""
+        return (self.downloads, self.exports, self.embedded) == (0, 0, [])
 
     @property
     def did_nothing(self) -> bool:
-        """Nothing was read, embedded, shown or taken away."""
-        counts = (self.upserted, self.deleted, self.failed, self.downloads, self.exports)
-        return counts == (0, 0, 0, 0, 0) and self.embedded == []
+        """Nothing was read, embedded, shown or taken away either."""
+        return self.read_nothing and (self.upserted, self.deleted, self.failed, self.withheld) == (0, 0, 0, 0)
 
 
 @dataclass
 class DriveCorpus:
-    """``name`` is the connector's."""
+    """``embedded`` are all texts that were embedded, in their order."""
 
-    drive: RunningDrive
-    store: Store
-    dsn: str
+    shelf: DriveShelf
     hand: ByHand
     embedded: list[str]
-    name: str = "drive"
+    folder: Path
+    """For credentials."""
+
     runs: int = field(default=0, init=False)
+
+    @property
+    def drive(self) -> RunningDrive:
+        return self.shelf.drive
 
     @property
     def world(self) -> World:
@@ -72,14 +100,30 @@ class DriveCorpus:
     def log(self) -> RequestLog:
         return self.drive.log
 
-    def sync(self, *, full: bool = False, page_size: int = 100) -> Synced:
-        """One sync to its end. What a workflow would wait out is raised, but for the faults of single documents."""
+    @property
+    def store(self) -> Store:
+        return self.shelf.store
+
+    def add_connector(self, name: str, *, email: str = ROBOT, **config: Any) -> None:
+        """One more connector of the corpus, over the same Drive."""
+        folder = self.folder / name
+        folder.mkdir()
+        credentials = self.drive.authorized_user_file(folder, email)
+        settings = DriveConfig.parse({"root_url": f"{self.drive.url}/", "credentials": str(credentials), **config})
+        build = live_build(self.store, SCOPE)
+        assert build is not None
+        ensure_connector(self.store, build.scope_id, name, "drive", settings.to_config(), new_rule=False)
+
+    def sync(self, connector: str = "drive", *, full: bool = False, page_size: int = 100) -> Synced:
+        """One sync to its end. What a workflow would wait out ends it and is raised, but for the faults of single
+        documents. Of a cursor that Drive has forgotten it is noted that it is lost."""
         self.runs += 1
         mark, before = self.log.mark(), len(self.embedded)
-        begun = self.hand.begin(connector=self.name, run=f"run-{self.runs}", full=full)
+        owner = sync_workflow_id(SCOPE, connector)
+        begun = self.hand.begin(connector=connector, owner=owner, run=f"run-{self.runs}", full=full)
         pages, skipped = list[PublishedPage](), 0
         try:
-            for seq in range(begun.next_seq, 10_000):
+            for seq in range(begun.next_seq, PAGES_MAX):
                 listed = self.hand.list_page(begun.in_pass, seq, page_size=page_size)
                 skipped += listed.skipped
                 for batch_no in range(self._prepare(begun.in_pass, listed.page_id)):
@@ -89,18 +133,23 @@ class DriveCorpus:
                 if listed.is_last:
                     break
         except ApplicationError as error:
-            self.hand.end(begun.in_pass, error=error.message)
+            if error.type == "InvalidCursor":
+                self.hand.lose_cursor(begun.in_pass)
+            else:
+                self.hand.end(begun.in_pass, error=error.message)
             raise
-        self.hand.end(begun.in_pass)
+        ended = self.hand.end(begun.in_pass)
         return Synced(
             upserted=sum(page.upserted for page in pages),
             deleted=sum(page.deleted for page in pages),
-            failed=sum(page.failed for page in pages),
+            failed=ended.failed,
             skipped=skipped + sum(page.skipped for page in pages),
-            generation=max((page.generation for page in pages), default=0),
+            withheld=sum(page.withheld for page in pages),
+            pages=len(pages),
+            generation=ended.generation,
+            failures=ended.failures,
             embedded=self.embedded[before:],
-            downloads=self.log.count(DOWNLOAD, since=mark),
-            exports=self.log.count(EXPORT, since=mark),
+            requests=[request.method for request in self.log.of(since=mark)],
         )
 
     def _prepare(self, in_pass: Pass, page_id: int) -> int:
@@ -113,11 +162,11 @@ class DriveCorpus:
                     raise
         raise AssertionError("the last attempt returns or raises")
 
-    def hits(self, email: str, query: str = "text", *, top_k: int = 32, groups: Sequence[str] = ()) -> list[Hit]:
+    def hits(self, email: str, query: str = "text", *, top_k: int = 32, groups: Sequence[str] = ()) -> Sequence[Hit]:
         """What a user gets as the nearest, best first."""
         told = (f"domain:{email.partition('@')[2]}", *sorted(self.world.groups_of(email)), *groups)
         who = Authorization(principal_id=email, tenant_id=SCOPE.tenant_id, group_ids=told)
-        with Retriever.connect(self.dsn, embedder=SPEC) as retriever:
+        with Retriever.connect(self.shelf.dsn, embedder=SPEC) as retriever:
             answer = retriever.retrieve(
                 query,
                 scope=SCOPE,
@@ -153,19 +202,19 @@ def drive_corpus(
     folder: Path,
     world: World,
     *,
-    parser: Parser | None = None,
     email: str = ROBOT,
+    parser: Parser | None = None,
     **config: Any,
 ) -> Iterator[DriveCorpus]:
-    """An empty corpus with a connector over ``world``, which is served while the context lasts. Without a ``parser`` all is
-    plain text, as `InlineParser` reads it."""
+    """An empty corpus with a connector ``drive`` over ``world``, which is served while the context lasts. Without a
+    ``parser`` it has the parsers of the product, in a process that is started when there is something to read."""
     embedded: list[str] = []
 
     def resolve(spec: str) -> Embedder:
         return HeardEmbedder(spec, embedded.extend)
 
-    with drive_shelf(store, dsn, folder, world, email=email, **config) as shelf:
-        yield DriveCorpus(shelf.drive, store, dsn, ByHand(store, resolve=resolve, parser=parser), embedded)
+    with drive_shelf(store, dsn, folder, world, email=email, **config) as shelf, ParserPool(1) as pool:
+        yield DriveCorpus(shelf, ByHand(store, resolve=resolve, parser=parser or pool), embedded, folder)
 
 
 def peopled() -> World:
