@@ -5,6 +5,7 @@ nobody knows which it was: none is blamed, and each is then tried alone. One at 
 tried again after the others, and given up after a few attempts.
 """
 
+import contextvars
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -13,6 +14,7 @@ from typing import Final
 
 import structlog
 from temporalio import activity
+from temporalio.exceptions import CancelledError
 
 from activities.connectors import MakeConnector, make_connector
 from activities.containment import HandedOver, check_running, contained
@@ -107,7 +109,8 @@ class PagePreparer:
         given_up = [_given_up(item) for item in group if item.attempts >= ATTEMPTS]
         tried = [item for item in group if item.attempts < ATTEMPTS]
         started = origin.start([item.ord for item in tried])
-        futures = {pool.submit(origin.read, item, reading): item for item in tried}
+        # Threads begin without a context, and an activity that is to end is known by it.
+        futures = {pool.submit(contextvars.copy_context().run, origin.read, item, reading): item for item in tried}
         wait(futures)
         return self._land(page, started, futures, given_up)
 
@@ -120,7 +123,7 @@ class PagePreparer:
     ) -> list[DocumentFault]:
         """What reading a group gave; the faults for which a document of it is to be tried again."""
         staged: list[StagedDocument] = []
-        stop: HeadwaterError | None = None
+        stop: HeadwaterError | CancelledError | None = None
         waiting: list[int] = []
         faults: dict[int, DocumentFault] = {}
         for future, item in futures.items():
@@ -136,8 +139,8 @@ class PagePreparer:
                     faults[item.ord] = error
                 else:
                     noted.append(_failed_at(item, error))
-            elif isinstance(error, TransientError | SourceUnavailable):
-                # Not this document's fault: waiting helps, or the whole source is away.
+            elif isinstance(error, TransientError | SourceUnavailable | CancelledError):
+                # Not this document's fault: waiting helps, the whole source is away, or the activity is to end.
                 stop = error
                 waiting.append(item.ord)
             else:

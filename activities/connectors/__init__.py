@@ -39,8 +39,9 @@ def make_connector(
         return LocalFolder.from_config(config, name=name)
     if kind == "drive":
         from activities.connectors.drive.drive import Drive  # here: Google's client takes a second to load
+        from activities.pause import pause
 
-        return Drive.from_config(config, memory=memory, sessions=sessions)
+        return Drive.from_config(config, memory=memory, sessions=sessions, wait=pause)
     raise ValidationError(f"Connector {name!r} is of the unknown kind {kind!r}: this version has folder and drive.")
 
 

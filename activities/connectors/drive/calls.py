@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from typing import Any, Final, Literal
 
 from activities.connectors.drive import fields
-from activities.connectors.drive.errors import AGAIN, Call, DriveFault, Of
+from activities.connectors.drive.errors import AGAIN, Call, DriveFault, Of, is_fault
 from activities.connectors.drive.service import DriveService
-from headwater.connectors import DocumentFault, InvalidCursor, Throttled
+from headwater.connectors import DocumentFault, InvalidCursor
 from headwater.errors import TransientError
 
 FILES_MAX: Final = 1_000  # in a page of files or changes
@@ -192,9 +192,9 @@ def told_from_an_outage(calls: DriveCalls) -> Iterator[None]:
     """
     try:
         yield
-    except Throttled:
-        raise
     except TransientError as fault:
+        if not is_fault(fault):
+            raise
         calls.about()  # raises what goes for every file
         # How often it is asked again is not decided here.
         raise DocumentFault(f"{str(fault).removesuffix(AGAIN)}.", retry_after_s=fault.retry_after_s) from None

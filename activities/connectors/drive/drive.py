@@ -4,6 +4,7 @@ A pass begins where its change feeds stand and reads them to their end. The firs
 does so again, because the feed is silent of some things.
 """
 
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -40,7 +41,8 @@ class Drive:
     """The documents that ``config`` names, as ``drive:<file id>``.
 
     ``memory`` holds the tree; fetching needs none. ``sessions`` keeps sign-ins from one connector to the next;
-    without it each page and each document signs in anew. ``now`` is the clock that expiry is compared with.
+    without it each page and each document signs in anew. ``now`` is the clock that expiry is compared with. ``wait`` sleeps
+    for so many seconds, or raises as soon as whoever uses the connector is to end.
     """
 
     def __init__(
@@ -50,11 +52,13 @@ class Drive:
         memory: Memory | None = None,
         sessions: DriveSessions | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        wait: Callable[[float], None] = time.sleep,
     ) -> None:
         self._config = config
         self._memory = memory
         self._sessions = sessions
         self._now = now
+        self._wait = wait
         self._scope = Scope(folder_ids=config.folder_ids, drive_id=config.drive_id)
         self._rules = config.grant_rules()
 
@@ -64,10 +68,15 @@ class Drive:
 
     @classmethod
     def from_config(
-        cls, config: Mapping[str, Any], *, memory: Memory | None = None, sessions: DriveSessions | None = None
+        cls,
+        config: Mapping[str, Any],
+        *,
+        memory: Memory | None = None,
+        sessions: DriveSessions | None = None,
+        wait: Callable[[float], None] = time.sleep,
     ) -> Self:
         """The connector of a stored configuration, as `DriveConfig.to_config` wrote it."""
-        return cls(DriveConfig.parse(config), memory=memory, sessions=sessions)
+        return cls(DriveConfig.parse(config), memory=memory, sessions=sessions, wait=wait)
 
     def list_page(self, cursor: str | None, *, limit: int) -> ChangePage:
         """The next page, for which Drive is asked once or, where something has to be looked up, a few times."""
@@ -98,7 +107,9 @@ class Drive:
         if (refusal := locator.refusal) is not None:
             raise refusal
         with self._lent() as calls, told_from_an_outage(calls):
-            content = read_content(calls, locator.id, max_bytes=max_bytes, resource_key=locator.resource_key or None)
+            content = read_content(
+                calls, locator.id, max_bytes=max_bytes, resource_key=locator.resource_key or None, wait=self._wait
+            )
         return fetched(locator, content)
 
     def describe(self, change: Change) -> Description:

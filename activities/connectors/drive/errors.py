@@ -39,6 +39,11 @@ class DriveFault(TransientError):
     """Drive itself failed, or what came back is not Drive's. If one file's call does so again and again, it is that file's."""
 
 
+def is_fault(error: Exception) -> bool:
+    """Whether Drive failed, or the way to it: not whether it wants to be left alone, or whoever asks is to end."""
+    return type(error) in (DriveFault, TransientError)
+
+
 class SharedDriveGone(SourceUnavailable):
     """A shared drive is not there any more, or not for this account."""
 
@@ -296,4 +301,4 @@ def _name(error: Exception) -> str:
     return type(error).__name__
 
 
-__all__ = ["AGAIN", "LATER_S", "Call", "DriveFault", "Of", "SharedDriveGone", "classify", "translate"]
+__all__ = ["AGAIN", "LATER_S", "Call", "DriveFault", "Of", "SharedDriveGone", "classify", "is_fault", "translate"]
