@@ -54,8 +54,7 @@ def keep_page(store: Store, connector_id: int, *, fence: int, scope_id: int, nam
             connection.execute(queries(store.schema, "publish")["leave_to_others"], left)
         mine = [(source_pk, has_text) for source_pk, is_shared, has_text in held if not is_shared]
         if kept := [source_pk for source_pk, has_text in mine if has_text]:
-            said = f"connector {name} was removed"
-            connection.execute(sql["leave_behind"], {"source_pks": kept, "said": said})
+            connection.execute(sql["leave_behind"], {"source_pks": kept, "said": _said(name)})
         if ended := [source_pk for source_pk, has_text in mine if not has_text]:
             gen = pointer.head_gen + 1
             end_sources(connection, store.schema, ended, gen)
@@ -66,24 +65,57 @@ def keep_page(store: Store, connector_id: int, *, fence: int, scope_id: int, nam
 def drop_connector(store: Store, connector_id: int, *, fence: int, deleted: int, actor: str | None) -> Removed:
     """The connector's own rows go, and with them its hold on what is left. A repeat answers the same."""
     sql, key = queries(store.schema, "connector_removal"), {"connector_id": connector_id}
-    with store.connection() as connection, connection.transaction():
-        found = connection.execute(sql["find"], key).fetchone()
-        if found is None:
-            return _removed_before(connection, sql["removed"], connector_id, deleted)
-        scope_id, name, kind = found
+    with store.connection() as connection:
+        _forget_work(store, connection, connector_id, fence=fence)
+        with connection.transaction():
+            # Another connector that drops a file asks under this lock who else holds it, and may make it this one's.
+            connection.execute(sql["lock_scope"], key)
+            found = connection.execute(sql["find"], key).fetchone()
+            if found is None:
+                return _removed_before(connection, sql["removed"], connector_id, deleted)
+            lease.hold(store, connection, connector_id, fence=fence)
+            return _drop(connection, store.schema, connector_id, found, deleted=deleted, actor=actor)
+
+
+def _forget_work(store: Store, connection: Connection, connector_id: int, *, fence: int) -> None:
+    """What nobody else asks for, and may be much: by itself, without the scope's lock."""
+    sql, key = queries(store.schema, "connector_removal"), {"connector_id": connector_id}
+    with connection.transaction():
+        if connection.execute(sql["find"], key).fetchone() is None:
+            return
         lease.hold(store, connection, connector_id, fence=fence)
-        left = connection.execute(sql["count_left"], key).fetchone()
-        assert left is not None
-        for step in ("forget_cuts", "forget_pages", "forget_members", "forget_links"):
+        for step in ("forget_cuts", "forget_pages", "forget_links"):
             connection.execute(sql[step], key)
-        is_owner = connection.execute(sql["is_owner"], {**key, "scope_id": scope_id}).fetchone()
-        assert is_owner is not None
-        for step in ("mark_removed", "free_checkpoint") if is_owner[0] else ("drop_checkpoint", "drop_connector"):
-            connection.execute(sql[step], key)
-        removed = Removed(kept=left[0], deleted=deleted)
-        detail = {**key, "connector": name, "kind": kind, "kept": removed.kept, "deleted": removed.deleted}
-        audit(connection, store.schema, scope_id, actor=actor, action=ACTION, detail=detail)
-        return removed
+
+
+def _drop(
+    connection: Connection,
+    schema: str,
+    connector_id: int,
+    found: tuple[int, str, str],
+    *,
+    deleted: int,
+    actor: str | None,
+) -> Removed:
+    sql, key, (scope_id, name, kind) = queries(schema, "connector_removal"), {"connector_id": connector_id}, found
+    late = [row[0] for row in connection.execute(sql["handed_over_since"], key)]
+    if late:
+        connection.execute(sql["leave_behind"], {"source_pks": late, "said": _said(name)})
+    left = connection.execute(sql["count_left"], key).fetchone()
+    assert left is not None
+    connection.execute(sql["forget_members"], key)
+    is_owner = connection.execute(sql["is_owner"], {**key, "scope_id": scope_id}).fetchone()
+    assert is_owner is not None
+    for step in ("mark_removed", "free_checkpoint") if is_owner[0] else ("drop_checkpoint", "drop_connector"):
+        connection.execute(sql[step], key)
+    removed = Removed(kept=left[0], deleted=deleted)
+    detail = {**key, "connector": name, "kind": kind, "kept": removed.kept, "deleted": removed.deleted}
+    audit(connection, schema, scope_id, actor=actor, action=ACTION, detail=detail)
+    return removed
+
+
+def _said(name: str) -> str:
+    return f"connector {name} was removed"
 
 
 def _removed_before(connection: Connection, sql: bytes, connector_id: int, deleted: int) -> Removed:

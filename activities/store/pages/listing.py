@@ -172,9 +172,11 @@ def record_page(store: Store, page: NewPage) -> StoredPage:
     key = {"connector_id": page.connector_id, "pass_no": page.pass_no, "scope_id": page.scope_id}
     items = list(draft.items.values())
     with store.connection() as connection, connection.transaction():
+        seen = sorted(item.source_id for item in items if item.kind != "delete")
+        if seen or draft.unchanged_pks:
+            connection.execute(sql["share_scope"], key)
         # A run that was overtaken would mark documents as seen by its own pass, and the newer one would sweep them.
         hold(store, connection, page.connector_id, fence=page.fence)
-        seen = sorted(item.source_id for item in items if item.kind != "delete")
         if seen:
             connection.execute(sql["ensure_sources"], {**key, "source_ids": seen})
             connection.execute(sql["ensure_members"], {**key, "source_ids": seen})

@@ -15,6 +15,7 @@ from activities.store.pointer import Pointer, end_sources, fork, move_pointer
 from activities.store.sources.access import GrantedSet, NewGrants, write_grants
 from activities.store.sources.tombstones import drop_grants, write_tombstones
 from headwater.contracts import SyncFailure
+from headwater.states import FAILED
 
 MAX_FAILURES: Final = 100
 REGRANTING: Final = (Outcome.PUBLISHED, Outcome.UNCHANGED, Outcome.FAILED, Outcome.GRANTED)
@@ -158,8 +159,8 @@ class Publication:
                 "note_status",
                 noted=_ords(noted),
                 source_pks=_pks(noted),
-                failed=_ords(failed),
-                kept=_ords([each for each in failed if each.seen_seq is not None]),
+                failed=_ords([*failed, *self._emptied()]),
+                kept=_ords([each for each in failed if each.seen_chunks]),
             )
         if hidden := [(each.candidate, why) for each in self.judged if (why := each.why_withheld)]:
             candidates, reasons = zip(*hidden, strict=True)
@@ -207,14 +208,15 @@ class Publication:
             self._run("leave_to_others", connector_id=self.connector_id, dropped=_pks(dropped))
 
     def _result(self, generation: int) -> PublishedPage:
+        emptied = self._emptied()
         failures = [
             SyncFailure(source_id=each.source_id, state=each.state or "failed", reason=each.reason)
-            for each in self._with(Outcome.FAILED)
+            for each in [*self._with(Outcome.FAILED), *emptied]
         ]
         foreign = [each for each in self._with(Outcome.OWNED) if each.kind == "upsert"]
         failures += [SyncFailure(source_id=each.source_id, state="failed", reason=owned(each)) for each in foreign]
         return PublishedPage(
-            upserted=len(self._with(Outcome.PUBLISHED)),
+            upserted=len(self._with(Outcome.PUBLISHED)) - len(emptied),
             deleted=len(self._with(Outcome.DELETED)),
             skipped=len(self._with(Outcome.UNCHANGED)),
             withheld=len(self._with(Outcome.TOMBSTONED, Outcome.DENIED)),
@@ -230,6 +232,10 @@ class Publication:
             return kept
         items = [describe(each.candidate, each.outcome, each.asked, is_hidden=each.is_hidden) for each in self.judged]
         return kept | {"items": [asdict(each) for each in items]}
+
+    def _emptied(self) -> list[Candidate]:
+        """Those that failed and have nothing in the place of the text that readers saw: it is no more."""
+        return [each for each in self._with(Outcome.PUBLISHED) if each.state in FAILED]
 
     def _with(self, *outcomes: Outcome) -> list[Candidate]:
         return [each.candidate for each in self.judged if each.outcome in outcomes]

@@ -28,6 +28,16 @@ SET freshness = 'stale', source_version = NULL, raw_sha256 = NULL, updated_at = 
     reason = CASE WHEN starts_with(reason, %(said)s) THEN reason ELSE concat_ws('; ', %(said)s::text, reason) END
 WHERE source_pk = ANY (%(source_pks)s);
 
+-- lock_scope --
+SELECT scope_id FROM {schema}.scope WHERE scope_id = (
+  SELECT scope_id FROM {schema}.connector WHERE connector_id = %(connector_id)s) FOR NO KEY UPDATE;
+
+-- handed_over_since --
+-- What another connector dropped after the page in which it would have been left behind: it still counted as held.
+SELECT m.source_pk FROM {schema}.membership m JOIN {schema}.ingestion i USING (source_pk)
+WHERE m.connector_id = %(connector_id)s AND i.source_version IS NOT NULL
+  AND NOT EXISTS (SELECT FROM {schema}.membership o WHERE o.source_pk = m.source_pk AND o.connector_id <> m.connector_id);
+
 -- count_left --
 SELECT count(*) FROM {schema}.membership m
 WHERE m.connector_id = %(connector_id)s

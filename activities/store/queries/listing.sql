@@ -60,6 +60,11 @@ SELECT s.source_id, s.source_pk, i.state, i.source_version, i.raw_sha256, i.pars
    SELECT o.connector_id FROM {schema}.connector c JOIN {schema}.connector o USING (scope_id)
     WHERE c.connector_id = %(connector_id)s AND c.kind = 'drive' AND o.kind = 'drive');
 
+-- share_scope --
+-- Listings do not wait for each other, and neither they nor a publication for more than one of the other. A publication writes
+-- memberships of others too, and what it decides of a file rests on who holds it: so nobody begins to meanwhile.
+SELECT FROM {schema}.scope WHERE scope_id = %(scope_id)s FOR SHARE;
+
 -- mark_seen --
 UPDATE {schema}.membership SET pass_no = %(pass_no)s
  WHERE connector_id = %(connector_id)s AND source_pk = ANY (%(source_pks)s) AND pass_no <> %(pass_no)s;
@@ -84,7 +89,7 @@ WITH mine AS MATERIALIZED (
            SELECT FROM {schema}.span sp
             WHERE sp.source_pk = s.source_pk AND sp.gen_to = 9223372036854775807 AND sp.gen_from > s.fence_gen)),
 pending AS (
-  INSERT INTO {schema}.ingestion (source_pk, state) SELECT source_pk, 'pending' FROM mine ON CONFLICT DO NOTHING)
+  INSERT INTO {schema}.ingestion (source_pk, state) SELECT source_pk, 'pending' FROM mine ORDER BY source_pk ON CONFLICT DO NOTHING)
 INSERT INTO {schema}.membership (connector_id, source_pk, pass_no)
 SELECT %(connector_id)s, source_pk, %(pass_no)s FROM mine ORDER BY source_pk
 ON CONFLICT (connector_id, source_pk) DO UPDATE SET pass_no = excluded.pass_no;
