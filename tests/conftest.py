@@ -1,9 +1,11 @@
 """A real PostgreSQL for the whole session, and a database of its own for each test that asks for one."""
 
+import asyncio
+import contextlib
 import itertools
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import psycopg
@@ -11,6 +13,7 @@ import pytest
 from psycopg import sql
 from temporalio.client import Client
 from temporalio.contrib.pydantic import pydantic_data_converter
+from temporalio.service import RPCError
 
 from activities.store import migrate
 from workers.guard.account import can_reach, server_account
@@ -82,9 +85,24 @@ def temporal_server() -> Iterator[str]:
 
 
 @pytest.fixture
-async def temporal_client(temporal_server: str) -> Client:
-    """A client that speaks the project's payloads."""
-    return await Client.connect(temporal_server, data_converter=pydantic_data_converter)
+async def temporal_client(temporal_server: str) -> AsyncIterator[Client]:
+    """A client that speaks the project's payloads. No run outlives the test that began it.
+
+    Tests of a process share a server, the names of the queues and the ids of workflows: whatever is left open would
+    hand its steps to the workers of the next test, which has another database.
+    """
+    client = await Client.connect(temporal_server, data_converter=pydantic_data_converter)
+    yield client
+    await end_all_runs(client)
+
+
+async def end_all_runs(client: Client) -> None:
+    """Returns when the server names no open run: the listing follows what happens a little later."""
+    async with asyncio.timeout(30):
+        while open_runs := [run async for run in client.list_workflows("ExecutionStatus = 'Running'")]:
+            for run in open_runs:
+                with contextlib.suppress(RPCError):  # has ended, and the listing does not know yet
+                    await client.get_workflow_handle(run.id, run_id=run.run_id).terminate()
 
 
 _numbers = itertools.count(1)

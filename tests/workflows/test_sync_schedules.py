@@ -94,4 +94,5 @@ async def test_the_longest_names_make_a_schedule_that_starts_something(temporal_
         await temporal_client.get_schedule_handle(sync_schedule_id(scope, longest)).trigger()
         await asyncio.wait_for(reached.wait(), 20)
         go_on.set()
+        await temporal_client.get_workflow_handle(sync_workflow_id(scope, longest)).result()
         await schedules.remove(scope, longest)
