@@ -1,8 +1,8 @@
 """Drives that differ in what Google's documents leave open: what holds must hold in each of them.
 
 All combinations would be thousands. Faults hide in single settings and in pairs of them, so `OPEN_MODES` is a few
-combinations in which every pair of settings occurs. The first is the Drive of the documents, the second is otherwise in
-all that can be otherwise; these two are tried at every run, and the others by the long tests.
+combinations in which every pair of settings occurs. The first is the Drive of the documents, in which all other tests live;
+the second is otherwise in all that can be otherwise, and is tried at every run. The rest is for the long tests.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -79,7 +79,7 @@ def _named(choice: Choice) -> str:
 def _params() -> Iterator[Any]:
     for number, choice in enumerate(_choices()):
         modes = Modes(**dict(zip(SETTINGS, choice, strict=True)))
-        yield pytest.param(modes, id=_named(choice), marks=[pytest.mark.long] if number > 1 else [])
+        yield pytest.param(modes, id=_named(choice), marks=[] if number == 1 else [pytest.mark.long])
 
 
 OPEN_MODES: Final = list(_params())
