@@ -112,6 +112,8 @@ def _choose(name: str, data: bytes, media_type: str | None) -> ParserName | _Ref
     named = declared or _BY_EXTENSION.get(extension)
     if declared == "text" and (by_extension := _BY_EXTENSION.get(extension)) not in (None, "pdf"):
         named = by_extension  # servers call Markdown text/plain
+    if not data:
+        return "text" if named in (None, "pdf") else named  # whatever it is to become, there is nothing in it yet
     # The header may stand anywhere in the first 1024 bytes. An article about PDF holds it there too, but is text.
     is_late_pdf = b"%PDF-" in head[:1024] and (named is None or not extension) and not _is_unicode(head)
     if named == "pdf" or _PDF_AT_START.match(head) or is_late_pdf:

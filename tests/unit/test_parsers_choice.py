@@ -92,7 +92,7 @@ def test_every_parsers_version_is_current() -> None:
     assert {parser_version(name) for name in ("text", "markdown", "html", "pdf", "office", None)} == CURRENT
 
 
-@pytest.mark.parametrize("name", ["a.txt", "a.md", "a.html"])
+@pytest.mark.parametrize("name", ["a.txt", "a.md", "a.html", "a.pdf", "a.docx", "a.eml", "a.png"])
 def test_an_empty_file_is_an_empty_document(name: str) -> None:
     result = parse(name, b"", None, 1000)
     assert isinstance(result, Extraction) and result.text == ""
