@@ -124,7 +124,8 @@ class DriveApp:
         mask = mask_for(method.id, fields=call.text("fields"), schema=method.response)
         sent = chosen(mask, handler(call))
         self.log.add_violations(f"{method.id} {problem}" for problem in violations(sent, method.response))
-        return Reply(json.dumps(sent, ensure_ascii=False).encode("utf-8"))
+        # Half a letter, which UTF-8 does not have, goes as JSON's escape.
+        return Reply(json.dumps(sent, ensure_ascii=False).encode("utf-8", "backslashreplace"))
 
     def _checked(self, method: Method, request: HttpRequest, raw: bytes, bearer: Bearer, media: Media | None) -> Call:
         """The call that a request makes; one that Drive would refuse out of hand is refused."""
