@@ -105,18 +105,20 @@ def _read(
     if held is not None and is_same and is_visible and not reading.full:
         return NotedItem(ord=item.ord, status={**read, **equal_to(held.seen_seq)})
     parsed = reading.parser.parse(fetched.name, fetched.data, fetched.media_type, MAX_CHARS)
+    told: dict[str, Any] = {"state": parsed.state, "reason": parsed.reason}
     if isinstance(parsed, ParseFailure):
-        return NotedItem(ord=item.ord, status={**read, "state": parsed.state, "reason": parsed.reason, "chunks": 0})
+        if not (parsed.state == "no_text" and is_visible):
+            return NotedItem(ord=item.ord, status={**read, **told, "chunks": 0})
+        # What readers see is in the document no more. That is known, and no failure to read it.
+        parsed = ParsedDocument(text="")
     title = fetched.title or parsed.title or _one_line(PurePosixPath(fetched.name).name) or None
     metadata, label = dict(fetched.metadata), sensitivity_level(fetched.sensitivity)
     content_hash = hash_content(
         title, metadata, parsed.text, uri=fetched.uri, sensitivity=label, lineage=fetched.lineage
     )
     if held is not None and held.content_hash == content_hash and not _is_cut_otherwise(held.parser, parser):
-        state = parsed.state if parsed.text.strip() else "empty"
-        return NotedItem(
-            ord=item.ord, status={**read, **equal_to(held.seen_seq), "state": state, "reason": parsed.reason}
-        )
+        told = _told(told, is_blank=not parsed.text.strip())
+        return NotedItem(ord=item.ord, status={**read, **equal_to(held.seen_seq), **told})
     try:
         cuts = reading.profile.cut(
             parsed.text,
@@ -128,7 +130,6 @@ def _read(
         )
     except LimitError as error:
         return NotedItem(ord=item.ord, status={**read, "state": "too_large", "reason": str(error), "chunks": 0})
-    state = parsed.state if cuts else "empty"
     return StagedDocument(
         ord=item.ord,
         content_hash=content_hash,
@@ -147,7 +148,7 @@ def _read(
         ends=[cut.end for cut in cuts],
         sha256=[hash_input(parsed.text[cut.start : cut.end]) for cut in cuts],
         cut_metadata=[cut.metadata for cut in cuts],
-        status={**read, "state": state, "reason": parsed.reason, "chunks": len(cuts)},
+        status={**read, **_told(told, is_blank=not cuts), "chunks": len(cuts)},
     )
 
 
@@ -172,6 +173,10 @@ def _is_cut_otherwise(before: str | None, now: str) -> bool:
     """The same text was of another format, as when it is Markdown now: its passages are others."""
     kinds = {each.partition("/")[0] for each in (before, now) if each in CURRENT}
     return len(kinds - {"unsupported"}) == 2
+
+
+def _told(told: dict[str, Any], *, is_blank: bool) -> dict[str, Any]:
+    return {**told, "state": "empty"} if is_blank and told["state"] != "no_text" else told
 
 
 def _failed(item: OpenItem, state: str, reason: str, *, parser: str) -> NotedItem:
