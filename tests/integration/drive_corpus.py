@@ -104,12 +104,14 @@ class DriveCorpus:
     def store(self) -> Store:
         return self.shelf.store
 
-    def add_connector(self, name: str, *, email: str = ROBOT, **config: Any) -> None:
-        """One more connector of the corpus, over the same Drive."""
+    def add_connector(
+        self, name: str, *, email: str = ROBOT, credentials: Path | None = None, **config: Any
+    ) -> None:  # fmt: skip
+        """One more connector of the corpus, over the same Drive: with the rights of ``email``, or other ``credentials``."""
         folder = self.folder / name
         folder.mkdir()
-        credentials = self.drive.authorized_user_file(folder, email)
-        settings = DriveConfig.parse({"root_url": f"{self.drive.url}/", "credentials": str(credentials), **config})
+        file = credentials or self.drive.authorized_user_file(folder, email)
+        settings = DriveConfig.parse({"root_url": f"{self.drive.url}/", "credentials": str(file), **config})
         build = live_build(self.store, SCOPE)
         assert build is not None
         ensure_connector(self.store, build.scope_id, name, "drive", settings.to_config(), new_rule=False)
