@@ -1,6 +1,7 @@
 """Somebody who follows a Drive by its connector, as `SyncCorpus` does and without a store: pages, memory, what is held."""
 
 import json
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -35,23 +36,25 @@ class Pass:
 
 
 @dataclass
-class Follower:
+class DriveFollower:
     """``held`` is what a corpus would have: by source id, the change that was applied last."""
 
-    drive: RunningDrive
     config: dict[str, Any]
     sessions: DriveSessions
     memory: MemoryInMemory = field(default_factory=MemoryInMemory)
     held: dict[str, Change] = field(default_factory=dict)
     cursor: str | None = None
     now: datetime = datetime(2026, 3, 2, 10, 0, tzinfo=UTC)
-
-    @property
-    def world(self) -> World:
-        return self.drive.world
+    wait: Callable[[float], None] = time.sleep
 
     def connect(self) -> Drive:
-        return Drive(DriveConfig.parse(self.config), memory=self.memory, sessions=self.sessions, now=lambda: self.now)
+        return Drive(
+            DriveConfig.parse(self.config),
+            memory=self.memory,
+            sessions=self.sessions,
+            now=lambda: self.now,
+            wait=self.wait,
+        )
 
     def sync(self, *, limit: int = 50, full: bool = False, between: Callable[[int], None] = lambda page: None) -> Pass:
         """One pass. ``between`` is called after each page, with its number. A pass that fails leaves the cursor where it was."""
@@ -106,6 +109,17 @@ class Follower:
         return self.connect().fetch(self.change(name), max_bytes=1 << 20)
 
 
+@dataclass
+class Follower(DriveFollower):
+    """Who follows the emulator, and may look behind it."""
+
+    drive: RunningDrive = field(kw_only=True)
+
+    @property
+    def world(self) -> World:
+        return self.drive.world
+
+
 def name_of(change: Change) -> str:
     """The name of an upsert's document; of a deletion its source id."""
     return str(json.loads(change.locator)["name"]) if change.locator else change.source_id
@@ -119,7 +133,7 @@ def following(folder: Path, world: World, *, email: str = ROBOT, **config: Any) 
         credentials = drive.authorized_user_file(folder, email)
         settings = {"root_url": f"{drive.url}/", "credentials": str(credentials), **config}
         try:
-            yield Follower(drive, settings, sessions)
+            yield Follower(settings, sessions, drive=drive)
         finally:
             sessions.close()
 

@@ -118,7 +118,7 @@ def test_who_follows_the_feed_holds_what_is_there(seed: int, mode: str, tmp_path
         for number in range(3):
             office.live(8)
             follower.sync(limit=dice.choice((2, 7, 50)))
-            anew = Follower(follower.drive, follower.config, follower.sessions)
+            anew = Follower(follower.config, follower.sessions, drive=follower.drive)
             anew.sync()
             assert shown(follower) == shown(anew), f"seed {seed}, round {number}"
             assert set(follower.held) == in_reach(office.world, office.root), f"seed {seed}, round {number}"
@@ -143,6 +143,6 @@ def test_passes_that_break_off_anywhere_end_at_the_same(seed: int, tmp_path: Pat
                     office.live(1)
                 follower.drive.faults.clear()
             follower.sync()
-            anew = Follower(follower.drive, follower.config, follower.sessions)
+            anew = Follower(follower.config, follower.sessions, drive=follower.drive)
             anew.sync()
             assert shown(follower) == shown(anew)
