@@ -1,0 +1,260 @@
+"""The connector follows a server that others wrote as it follows the emulator: one set of facts for both."""
+
+import hashlib
+
+import pytest
+
+from headwater.connectors import SourceUnavailable
+from tests.drive_mock.office import Office
+from tests.drive_mock.servers import Permission
+from tests.integration.drive_follower import ADA, BEN, ROBOT
+
+
+def test_everything_below_the_folder_is_listed_and_nothing_else(office: Office) -> None:
+    office.add("plan.txt")
+    office.add("deep.txt", parent=office.add_folder("b", parent=office.add_folder("a")))
+    office.add("private.txt", parent=office.add_folder_outside("Attic"))
+
+    done = office.follower.sync()
+
+    assert office.follower.paths == ["Office/a/b/deep.txt", "Office/plan.txt"]
+    assert done.is_whole and not done.unlisted
+
+
+@pytest.mark.parametrize("limit", [1, 4, 100])
+def test_pages_of_any_size_list_the_same(limit: int, office: Office) -> None:
+    wanted = [f"{number}.txt" for number in range(9)]
+    for name in wanted:
+        office.add(name)
+
+    office.follower.sync(limit=limit)
+
+    assert office.follower.names == wanted
+
+
+def test_what_is_in_the_trash_is_not_listed(office: Office) -> None:
+    office.trash(office.add("old.txt"))
+    office.add("new.txt")
+
+    office.follower.sync()
+
+    assert office.follower.names == ["new.txt"]
+
+
+@pytest.mark.parametrize(
+    "data", [b"", "Größe 大小\r\n".encode(), bytes(range(256)) * 300], ids=["empty", "text", "bytes"]
+)
+def test_the_bytes_arrive_as_they_were_put(data: bytes, office: Office) -> None:
+    file_id = office.add("plan.txt", data)
+    office.follower.sync()
+
+    document = office.follower.fetch("plan.txt")
+
+    assert document.data == data
+    assert document.version == office.follower.change("plan.txt").version
+    assert hashlib.md5(data, usedforsecurity=False).hexdigest() in str(document.version)
+    assert office.server.downloads(file_id) == 1
+
+
+def test_a_pass_over_what_did_not_change_asks_two_questions(office: Office) -> None:
+    for number in range(5):
+        office.add(f"{number}.txt")
+    office.follower.sync()
+    before = office.server.asked()
+
+    done = office.follower.sync()
+
+    assert not done.changes and not done.is_whole
+    assert office.server.asked() - before == 2
+
+
+def test_a_change_is_one_change_and_a_new_version(office: Office) -> None:
+    plan, _ = office.add("plan.txt", b"North."), office.add("note.txt")
+    office.follower.sync()
+    before = office.follower.change("plan.txt").version
+    office.write(plan, b"South.")
+
+    done = office.follower.sync()
+
+    assert done.upserts == ["plan.txt"]
+    assert office.follower.change("plan.txt").version != before
+    assert office.follower.fetch("plan.txt").data == b"South."
+
+
+def test_a_rename_is_another_label_of_the_same_version(office: Office) -> None:
+    plan = office.add("plan.txt")
+    office.follower.sync()
+    before = office.follower.change("plan.txt")
+    office.rename(plan, "route.txt")
+
+    office.follower.sync()
+    after = office.follower.change("route.txt")
+
+    assert office.follower.names == ["route.txt"]
+    assert after.version == before.version and after.label != before.label
+
+
+def test_what_is_new_is_found_in_folders_that_are_new_too(office: Office) -> None:
+    office.follower.sync()
+    office.add("deep.txt", parent=office.add_folder("b", parent=office.add_folder("a")))
+
+    office.follower.sync()
+
+    assert office.follower.paths == ["Office/a/b/deep.txt"]
+
+
+def test_the_trash_takes_a_file_and_gives_it_back(office: Office) -> None:
+    plan = office.add("plan.txt")
+    office.follower.sync()
+
+    office.trash(plan)
+    office.follower.sync()
+    assert office.follower.names == []
+
+    office.trash(plan, is_trashed=False)
+    office.follower.sync()
+    assert office.follower.names == ["plan.txt"]
+
+
+def test_what_is_deleted_is_gone(office: Office) -> None:
+    plan, _ = office.add("plan.txt"), office.add("note.txt")
+    office.follower.sync()
+    office.delete(plan)
+
+    office.follower.sync()
+
+    assert office.follower.names == ["note.txt"]
+
+
+def test_a_folder_that_is_deleted_takes_with_it_what_is_in_it(office: Office) -> None:
+    folder = office.add_folder("a")
+    office.add("deep.txt", parent=office.add_folder("b", parent=folder))
+    office.add("note.txt")
+    office.follower.sync()
+    office.delete(folder)
+
+    office.follower.sync()
+
+    assert office.follower.names == ["note.txt"]
+
+
+def test_a_folder_goes_out_of_reach_and_comes_back_with_all_that_is_in_it(office: Office) -> None:
+    attic, plans = office.add_folder_outside("Attic"), office.add_folder("plans")
+    office.add("deep.txt", parent=office.add_folder("old", parent=plans))
+    office.follower.sync()
+
+    office.move(plans, out_of=office.folder, into=attic)
+    office.follower.sync()
+    assert office.follower.paths == []
+
+    office.move(plans, out_of=attic, into=office.folder)
+    office.follower.sync()
+    assert office.follower.paths == ["Office/plans/old/deep.txt"]
+
+
+def test_what_is_in_a_renamed_folder_has_another_path_and_the_same_version(office: Office) -> None:
+    plans = office.add_folder("plans")
+    office.add("deep.txt", parent=plans)
+    office.follower.sync()
+    before = office.follower.change("deep.txt").version
+    office.rename(plans, "routes")
+
+    office.follower.sync()
+
+    assert office.follower.paths == ["Office/routes/deep.txt"]
+    assert office.follower.change("deep.txt").version == before
+
+
+def test_what_changes_while_everything_is_listed_is_in_the_same_pass(office: Office) -> None:
+    first, *_ = [office.add(f"{number}.txt") for number in range(5)]
+
+    def meanwhile(page: int) -> None:
+        if page == 2:
+            office.trash(first)
+            office.add("late.txt")
+
+    office.follower.sync(limit=2, between=meanwhile)
+
+    assert office.follower.names == ["1.txt", "2.txt", "3.txt", "4.txt", "late.txt"]
+
+
+def test_a_full_pass_sweeps_and_loses_nothing(office: Office) -> None:
+    plan, _ = office.add("plan.txt"), office.add("note.txt")
+    office.follower.sync()
+    office.delete(plan)
+
+    done = office.follower.sync(full=True)
+
+    assert done.is_whole
+    assert office.follower.names == ["note.txt"]
+
+
+def test_a_shortcut_brings_what_it_leads_to_once_and_under_its_own_grants(office: Office) -> None:
+    attic = office.add_folder_outside("Attic")
+    office.follower.sync()
+    plan = office.add("plan.txt", parent=attic)
+    office.server.show(plan)
+    office.server.share(plan, {"type": "user", "role": "reader", "emailAddress": BEN})
+    shortcuts = [office.add_shortcut(f"to the plan {number}", plan) for number in range(2)]
+
+    office.follower.sync()
+    assert office.follower.names == ["plan.txt"]
+    assert office.follower.readers("plan.txt") == [ADA, BEN, ROBOT]
+
+    office.delete(shortcuts[0])
+    office.follower.sync()
+    assert office.follower.names == ["plan.txt"]
+
+    office.delete(shortcuts[1])
+    office.follower.sync()
+    assert office.follower.names == []
+
+
+@pytest.mark.parametrize(
+    ("permission", "more"),
+    [
+        ({"type": "user", "role": "reader", "emailAddress": BEN}, [BEN]),
+        ({"type": "user", "role": "commenter", "emailAddress": BEN.upper()}, [BEN]),
+        ({"type": "group", "role": "reader", "emailAddress": "eng@a.test"}, ["eng@a.test"]),
+        ({"type": "domain", "role": "reader", "domain": "a.test", "allowFileDiscovery": True}, ["domain:a.test"]),
+        ({"type": "domain", "role": "reader", "domain": "a.test"}, []),
+        ({"type": "anyone", "role": "reader"}, []),
+        ({"type": "anyone", "role": "reader", "allowFileDiscovery": True}, []),
+    ],
+    ids=["user", "commenter", "group", "domain", "domain by link", "link", "anyone"],
+)
+def test_who_may_read_is_who_the_permissions_name(permission: Permission, more: list[str], office: Office) -> None:
+    plan = office.add("plan.txt")
+    office.follower.sync()
+    assert office.follower.readers("plan.txt") == [ADA, ROBOT]
+    before = office.follower.change("plan.txt").version
+
+    office.server.share(plan, permission)
+    office.follower.sync()
+
+    assert office.follower.readers("plan.txt") == sorted([ADA, ROBOT, *more])
+    assert office.follower.change("plan.txt").version == before
+
+
+def test_who_is_taken_off_the_permissions_may_not_read_any_more(office: Office) -> None:
+    plan = office.add("plan.txt")
+    office.server.share(plan, {"type": "user", "role": "reader", "emailAddress": BEN})
+    office.follower.sync()
+    assert BEN in office.follower.readers("plan.txt")
+
+    office.server.unshare(plan, BEN)
+    office.follower.sync()
+
+    assert office.follower.readers("plan.txt") == [ADA, ROBOT]
+
+
+def test_lost_credentials_stop_the_pass_and_delete_nothing(office: Office) -> None:
+    plan = office.add("plan.txt")
+    office.follower.sync()
+    office.delete(plan)
+    office.lose_credentials()
+
+    with pytest.raises(SourceUnavailable, match="sign-in"):
+        office.follower.sync()
+
+    assert office.follower.names == ["plan.txt"]

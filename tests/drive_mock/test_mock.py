@@ -1,0 +1,78 @@
+"""The mock is the one that was pinned, ends with whoever started it, and is met where it has nothing to answer."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from select import select
+
+import pytest
+
+from headwater.connectors import DocumentFault
+from tests.drive_mock.installing import PACKAGE, Installed, pinned
+from tests.drive_mock.office import Office, open_office
+from tests.drive_mock.servers import mock_server
+from tests.drive_mock.serving import RunningMock
+
+CHECKOUT = Path(__file__).parent.parent.parent
+
+# Starts the mock, says its number, and waits to be killed.
+HOLDER = """
+import sys
+from pathlib import Path
+from tests.drive_mock.installing import Installed
+from tests.drive_mock.serving import running_mock
+
+with running_mock(Installed(Path(sys.argv[1]), Path(sys.argv[2]))) as mock:
+    print(mock.pid, flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_what_is_installed_is_what_is_pinned(installed: Installed) -> None:
+    assert installed.versions() == pinned()
+
+
+def test_each_pin_is_a_number_and_no_address() -> None:
+    for versions in pinned().values():
+        for version in versions:
+            assert all(part.isdecimal() for part in version.split(".")), version
+    assert "://" not in PACKAGE.read_text("utf-8")
+
+
+def test_the_mock_ends_when_whoever_started_it_is_killed(installed: Installed) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDER, installed.node, installed.folder],
+        cwd=CHECKOUT,
+        env={**os.environ, "PYTHONPATH": f"{CHECKOUT}:{CHECKOUT / 'retrieval'}"},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as holder:
+        assert holder.stdout is not None
+        mock = os.pidfd_open(int(holder.stdout.readline()))
+        holder.send_signal(signal.SIGKILL)
+    try:
+        assert select([mock], [], [], 30)[0]  # readable once the process has ended
+    finally:
+        os.close(mock)
+
+
+@pytest.fixture
+def office(mock: RunningMock, tmp_path: Path) -> Iterator[Office]:
+    with mock_server(mock) as server, open_office(server, tmp_path) as opened:
+        yield opened
+
+
+def test_a_document_that_it_cannot_export_is_that_documents_fault(office: Office) -> None:
+    """It answers with a page for people where it has no route, which is not Drive's word that something is gone."""
+    office.add("note.txt")
+    office.add_document("Plan")
+    office.follower.sync()
+    assert office.follower.names == ["Plan", "note.txt"]
+    office.follower.wait = lambda seconds: None  # between its tries
+
+    with pytest.raises(DocumentFault):
+        office.follower.fetch("Plan")
+    assert office.follower.fetch("note.txt").data == b"Text."
