@@ -4,6 +4,7 @@ Shared drives are left out of every answer unless a call says twice that it know
 end of a listing, unless the mask forgot to ask for one.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final, Literal
@@ -17,7 +18,10 @@ from headwater.errors import TransientError
 FILES_MAX: Final = 1_000  # in a page of files or changes
 PERMISSIONS_MAX: Final = 100
 DRIVES_MAX: Final = 100  # ten unless asked for
+MY_DRIVE: Final = "root"  # Drive's alias for the account's own top folder, whose real id it answers with
 _NEXT: Final = "nextPageToken"
+# They go into addresses and cursors. Drive's have some hundred characters.
+_TOKEN: Final = re.compile(r"[\x21-\x7e]{1,4096}\Z")
 
 
 class DriveCalls:
@@ -62,7 +66,7 @@ class DriveCalls:
         )
         call = self._call(f"say where the changes{_of(drive_id)} stand", _kind(drive_id))
         token = self._answer(request, call).get("startPageToken")
-        if not isinstance(token, str) or not token:
+        if not isinstance(token, str) or not _TOKEN.match(token):
             raise DriveFault(f"Drive was asked to {call.action} and gave no token: it is asked again.")
         return token
 
@@ -125,12 +129,14 @@ class DriveCalls:
     def file(self, file_id: str, *, resource_key: str | None = None) -> dict[str, Any]:
         """What a listing says of a file. Raises `DocumentGone`, which is also what a file is that may not be seen."""
         request = self._files.get(fileId=file_id, supportsAllDrives=True, fields=fields.FILES_GET.fields)
-        return self._answer(_keyed(request, file_id, resource_key), self._call(f"read file {file_id}", Of.FILE))
+        call = self._call(f"read file {file_id}", Of.FILE)
+        return _of_file(self._answer(_keyed(request, file_id, resource_key), call), file_id)
 
     def content_of(self, file_id: str, *, resource_key: str | None = None) -> dict[str, Any]:
         """What must be the same after a download as before it."""
         request = self._files.get(fileId=file_id, supportsAllDrives=True, fields=fields.CONTENT_GET.fields)
-        return self._answer(_keyed(request, file_id, resource_key), self._call(f"read file {file_id}", Of.FILE))
+        call = self._call(f"read file {file_id}", Of.FILE)
+        return _of_file(self._answer(_keyed(request, file_id, resource_key), call), file_id)
 
     def permissions(
         self, file_id: str, *, page_token: str | None = None, resource_key: str | None = None
@@ -226,10 +232,18 @@ def _listed(answer: dict[str, Any], name: str) -> dict[str, Any]:
     found = answer.setdefault(name, [])
     if not isinstance(found, list) or not all(isinstance(each, Mapping) for each in found):
         raise DriveFault(f"Drive's answer has no list of {name}: it is asked again.")
-    for token in (_NEXT, "newStartPageToken"):
-        if not isinstance(answer.get(token, ""), str):
-            raise DriveFault(f"Drive's answer has a {token} that is no text: it is asked again.")
+    for where in (_NEXT, "newStartPageToken"):
+        token = answer.get(where)
+        if token not in (None, "") and not (isinstance(token, str) and _TOKEN.match(token)):
+            raise DriveFault(f"Drive's answer has a {where} that is none: it is asked again.")
     return answer
 
 
-__all__ = ["DRIVES_MAX", "FILES_MAX", "PERMISSIONS_MAX", "DriveCalls", "quote", "told_from_an_outage"]
+def _of_file(answer: dict[str, Any], file_id: str) -> dict[str, Any]:
+    """``answer``, which is about that file. Taken for an answer, an empty one would read as a file that is gone."""
+    if answer.get("id") != file_id and file_id != MY_DRIVE:
+        raise DriveFault(f"Drive was asked for file {file_id} and did not answer about it: it is asked again.")
+    return answer
+
+
+__all__ = ["DRIVES_MAX", "FILES_MAX", "MY_DRIVE", "PERMISSIONS_MAX", "DriveCalls", "quote", "told_from_an_outage"]

@@ -16,7 +16,6 @@ from activities.connectors.drive.grants import GrantRules
 from activities.connectors.drive.service import ROOT_URL, check_root_url
 from headwater.errors import ValidationError
 
-MY_DRIVE: Final = "root"  # Drive's alias for the account's own top folder
 FOLDERS_MAX: Final = 100
 _ID: Final = re.compile(r"[A-Za-z0-9_-]{1,128}\Z")
 
@@ -73,4 +72,4 @@ class DriveConfig(BaseModel):
         return self.model_dump(mode="json", exclude_defaults=True)
 
 
-__all__ = ["MY_DRIVE", "DriveConfig", "DriveId"]
+__all__ = ["DriveConfig", "DriveId"]

@@ -5,6 +5,7 @@ other's bytes. What does not add up is read again, and never passed on.
 """
 
 import hashlib
+import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -13,10 +14,12 @@ from typing import Any, Final
 from activities.connectors.drive.calls import DriveCalls
 from activities.connectors.drive.errors import DriveFault
 from activities.connectors.drive.export import Exporter
-from activities.connectors.drive.kinds import Kind, Way, bare, exported_name, kind_of
+from activities.connectors.drive.item import number, storable
+from activities.connectors.drive.kinds import Kind, Way, bare, exported_name, kind_of, media_type_of
 from headwater.connectors import DocumentDenied, DocumentGone, DocumentTooLarge, DocumentUnsupported
 
 READS_MAX: Final = 3
+_MD5: Final = re.compile(r"[0-9a-fA-F]{32}\Z")
 # What is the same before and after when the content is: a download is held against these, an export has nothing else.
 _OF_CONTENT: Final = ("mimeType", "md5Checksum", "size", "headRevisionId", "modifiedTime")
 
@@ -42,18 +45,18 @@ def content_version(file: Mapping[str, Any]) -> str | None:
     none, and a time of modification that anybody may set back: only Drive's number of the version rises with every edit,
     though with every look as well.
     """
-    md5, version = file.get("md5Checksum"), file.get("version")
-    media_type = bare(file.get("mimeType"))
-    if isinstance(md5, str) and md5:
-        return f"md5:{md5.lower()} {media_type}"
-    if kind_of(media_type).way is Way.EXPORT and isinstance(version, str) and version:
+    md5, version = _md5(file), number(file, "version")
+    media_type = bare(media_type_of(file))
+    if md5:
+        return f"md5:{md5} {media_type}"
+    if kind_of(media_type).way is Way.EXPORT and version is not None:
         return f"v:{version} {media_type}"
     return None
 
 
 def obstacle(file: Mapping[str, Any]) -> DocumentDenied | DocumentUnsupported | None:
     """Why the file need not be asked for: its kind, its encryption, or Drive's word that this account may not have it."""
-    kind = kind_of(file.get("mimeType"), name=str(file.get("name", "")))
+    kind = kind_of(media_type_of(file), name=_name(file))
     if kind.way is Way.UNSUPPORTED:
         return DocumentUnsupported(kind.reason)
     if kind.way in (Way.FOLDER, Way.SHORTCUT):
@@ -87,8 +90,8 @@ def read_content(
     for _ in range(READS_MAX):
         read = reader.read(before)
         after = _look(calls, file_id, resource_key)
-        if _has_checksum(before) and _has_checksum(after) and _is_whole(read.data, after):
-            return Content(read.data, str(after.get("name", "")), after.get("mimeType"), after)
+        if _md5(before) and _md5(after) and _is_whole(read.data, after):
+            return Content(read.data, _name(after), media_type_of(after), after)
         if _is_whole(read.data, before):
             if _is_same(before, after):
                 return read
@@ -117,16 +120,16 @@ class _Reader:
         """One reading of a file with this metadata."""
         if (why := obstacle(file)) is not None:
             raise why
-        name = str(file.get("name", ""))
-        kind = kind_of(file.get("mimeType"), name=name)
+        name = _name(file)
+        kind = kind_of(media_type_of(file), name=name)
         return self._exported(file, name, kind) if kind.way is Way.EXPORT else self._downloaded(file, name)
 
     def _downloaded(self, file: Mapping[str, Any], name: str) -> Content:
-        size = _size(file)
+        size = number(file, "size")
         if size is not None and size > self.max_bytes:
             raise DocumentTooLarge(f"It has {size:,} bytes, more than the limit of {self.max_bytes:,}.")
         data = self.calls.download(str(file["id"]), max_bytes=self.max_bytes, resource_key=self.resource_key)
-        return Content(data, name, file.get("mimeType"), file)
+        return Content(data, name, media_type_of(file), file)
 
     def _exported(self, file: Mapping[str, Any], name: str, kind: Kind) -> Content:
         exporter = Exporter(self.calls, self.max_bytes, self.resource_key, self.wait)
@@ -134,27 +137,28 @@ class _Reader:
         return Content(exported.data, exported_name(name, exported.media_type), exported.media_type, file)
 
 
-def _has_checksum(file: Mapping[str, Any]) -> bool:
-    return isinstance(file.get("md5Checksum"), str)
+def _name(file: Mapping[str, Any]) -> str:
+    name = file.get("name")
+    return storable(name) if isinstance(name, str) else ""
+
+
+def _md5(file: Mapping[str, Any]) -> str:
+    """The checksum of a file with bytes; empty where there is none."""
+    md5 = file.get("md5Checksum")
+    return md5.lower() if isinstance(md5, str) and _MD5.match(md5) else ""
 
 
 def _is_whole(data: bytes, file: Mapping[str, Any]) -> bool:
     """Whether these are all the bytes of the file as it is described, and no others. An export is of one moment anyway."""
-    if _has_checksum(file):
-        md5 = hashlib.md5(data, usedforsecurity=False).hexdigest()
-        return md5 == str(file["md5Checksum"]).lower() and _size(file) in (None, len(data))
-    return kind_of(file.get("mimeType")).way is Way.EXPORT or _size(file) in (None, len(data))
+    size = number(file, "size")
+    if md5 := _md5(file):
+        return hashlib.md5(data, usedforsecurity=False).hexdigest() == md5 and size in (None, len(data))
+    return kind_of(media_type_of(file)).way is Way.EXPORT or size in (None, len(data))
 
 
 def _is_same(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
     """Whether nothing of the content changed between the two looks. That the version rose for a name is no matter."""
     return all(before.get(name) == after.get(name) for name in _OF_CONTENT)
-
-
-def _size(file: Mapping[str, Any]) -> int | None:
-    """Drive writes sizes as text."""
-    size = file.get("size")
-    return int(size) if isinstance(size, str) and size.isdecimal() else None
 
 
 def _at(file: Mapping[str, Any], *names: str) -> object:

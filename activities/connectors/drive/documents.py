@@ -30,6 +30,7 @@ KIND: Final = "drive"
 _NOBODY: Final = "shared_with_nobody"
 _DENIED: Final[Mapping[str, str]] = {
     Denial.INCOMPLETE: "Drive did not show all of its permissions: it is read once they can be read.",
+    Denial.FAULT: "Drive failed to say who may read it, again and again: every sync asks once more.",
     Denial.UNREADABLE: "The connector's account may not see who may read it: let it edit the file.",
     Denial.TOO_MANY: "It is shared with more people or groups than are kept: share it with a group of them.",
     _NOBODY: "Nobody may find it: it is shared by link only, or with nobody who is known here.",
@@ -74,8 +75,8 @@ def source_id_of(file_id: str) -> str:
 
 def upsert(item: Item, grants: DriveGrants, *, path: str, now: datetime) -> Change:
     """The document is there. With incomplete permissions nobody may read it, and it is not read either."""
-    withheld = grants.denial.value if grants.denial else None if grants.let_anybody_in(now) else _NOBODY
-    allowed = GrantSet(withheld=withheld) if withheld else grants.grants
+    denial = grants.denial.value if grants.denial else None if grants.let_anybody_in(now) else _NOBODY
+    allowed = GrantSet(withheld=denial) if denial else grants.grants
     why = obstacle(item.raw)
     refused = None if why is None else str(why)
     is_unsupported = isinstance(why, DocumentUnsupported)
@@ -87,7 +88,7 @@ def upsert(item: Item, grants: DriveGrants, *, path: str, now: datetime) -> Chan
         link=item.link,
         drive_id=item.drive_id,
         resource_key=item.resource_key,
-        denied=_DENIED[withheld] if withheld else None if is_unsupported else refused,
+        denied=_DENIED[denial] if denial else None if is_unsupported else refused,
         unsupported=refused if is_unsupported else None,
     )
     return Change(
@@ -100,6 +101,15 @@ def upsert(item: Item, grants: DriveGrants, *, path: str, now: datetime) -> Chan
         grants=allowed,
         label=label_of(locator),
         access=access_of(allowed),
+    )
+
+
+def withheld(file_id: str, why: Denial, *, path: str) -> Change:
+    """The document may be there, and for now nobody may read what is held of it."""
+    grants = GrantSet(withheld=why.value)
+    source_id = source_id_of(file_id)
+    return Change(
+        kind=ChangeKind.UPSERT, source_id=source_id, locator="", path=path, grants=grants, access=access_of(grants)
     )
 
 
@@ -153,4 +163,4 @@ def _short(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-__all__ = ["KIND", "Locator", "delete", "described", "fetched", "label_of", "source_id_of", "upsert"]
+__all__ = ["KIND", "Locator", "delete", "described", "fetched", "label_of", "source_id_of", "upsert", "withheld"]

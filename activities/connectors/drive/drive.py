@@ -18,6 +18,7 @@ from activities.connectors.drive.documents import KIND, Locator, described, fetc
 from activities.connectors.drive.feed import read_changes
 from activities.connectors.drive.listing import list_corpus
 from activities.connectors.drive.passing import Page
+from activities.connectors.drive.patience import Patience
 from activities.connectors.drive.placing import Placing
 from activities.connectors.drive.roots import begin
 from activities.connectors.drive.scope import Scope
@@ -131,10 +132,12 @@ class Drive:
 
     def _page(self, calls: DriveCalls, stands: Cursor | None, tree: Tree, limit: int) -> Page:
         cursor = stands or Cursor(scope=self._scope.stamp)
+        patience = Patience(calls, self._wait)
         placing = Placing(
             calls=calls,
             tree=tree,
-            sharing=Sharing(calls, self._rules),
+            sharing=Sharing(calls, self._rules, patience),
+            patience=patience,
             scope=self._scope,
             feeds=dict(cursor.feeds),
             roots=frozenset(cursor.roots),

@@ -2,13 +2,12 @@
 
 from activities.connectors.drive.cursor import Cursor, Phase
 from activities.connectors.drive.errors import SharedDriveGone
-from activities.connectors.drive.item import Item, is_id
+from activities.connectors.drive.item import How, Item, is_id
 from activities.connectors.drive.kinds import Way
 from activities.connectors.drive.passing import Page
-from activities.connectors.drive.placing import How
 from activities.connectors.drive.roots import gone
 from activities.connectors.drive.tree import AWAITED, Due
-from headwater.connectors import ChangePage
+from headwater.connectors import ChangePage, DocumentFault
 
 
 def read_changes(page: Page) -> ChangePage:
@@ -59,27 +58,34 @@ def _take(page: Page, changes: list[dict[str, object]]) -> None:
     )
     for file_id, item in items.items():
         if item is None:
-            _removed(page, file_id)
+            _without_item(page, file_id, is_removed=latest[file_id].get("removed") is True)
         else:
             page.placing.take(item, How.TOLD)
 
 
 def _item(change: dict[str, object]) -> Item | None:
     raw = change.get("file")
-    return None if change.get("removed") is True or not isinstance(raw, dict) else Item.parse(raw)
+    if change.get("removed") is True or not isinstance(raw, dict):
+        return None
+    item = Item.parse(raw)
+    return item if item is not None and item.id == change["fileId"] else None
 
 
-def _removed(page: Page, file_id: str) -> None:
-    """Deleted, or hidden from the account, or moved to where another feed tells of it."""
+def _without_item(page: Page, file_id: str, *, is_removed: bool) -> None:
+    """Deleted, or hidden from the account, or moved to where another feed tells of it. Or Drive does not say what it is."""
     placing = page.placing
     known = page.tree.node(file_id)
-    if known is not None and (file_id in placing.roots or len(placing.feeds) > 1):
-        item = placing.ask(file_id)
-        if item is not None:
-            placing.take(item, How.ASKED)
-            return
-    if known is not None and not page.scope.is_flat:
-        page.make_sure("")
+    try:
+        if not is_removed or (known is not None and (file_id in placing.roots or len(placing.feeds) > 1)):
+            item = placing.ask(file_id)
+            if item is not None:
+                placing.take(item, How.ASKED)
+                return
+        if known is not None and not page.scope.is_flat:
+            page.make_sure("")
+    except DocumentFault as fault:
+        placing.fail(file_id, fault)
+        return
     is_asked = page.scope.is_flat and known is not None and known.way is Way.FOLDER
     placing.lose(file_id, due=Due.ASK if is_asked else Due.DROP)
 

@@ -6,7 +6,7 @@ neither private nor public: it is unknown, and the unknown is denied and said.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, Final, Literal, cast
 
@@ -28,6 +28,7 @@ class Denial(StrEnum):
 
     INCOMPLETE = "grants_incomplete"  # fewer permissions could be read than the item has
     UNREADABLE = "grants_unreadable"  # none could be read
+    FAULT = "drive_failed"  # Drive fails at this item, again and again, and is well otherwise
     TOO_MANY = "too_many_grantees"
 
 
@@ -56,7 +57,7 @@ class DriveGrants:
     @property
     def is_complete(self) -> bool:
         """Whether all permissions of the item were seen."""
-        return self.denial not in (Denial.INCOMPLETE, Denial.UNREADABLE)
+        return self.denial in (None, Denial.TOO_MANY)
 
     def let_anybody_in(self, now: datetime) -> bool:
         """Whether anybody may read the item at ``now`` or later: if not, its content is not worth a request."""
@@ -97,7 +98,9 @@ class GrantRules:
 def must_be_listed(file: Mapping[str, Any]) -> bool:
     """Whether ``permissions.list`` has to be asked: the file's own ``permissions`` are absent or not all of them."""
     embedded = file.get("permissions")
-    return not isinstance(embedded, list) or not embedded or _are_missing(file, embedded)
+    if not isinstance(embedded, list) or not embedded or not all(isinstance(each, Mapping) for each in embedded):
+        return True
+    return _are_missing(file, embedded)
 
 
 def read_grants(
@@ -106,9 +109,26 @@ def read_grants(
     """The grants of ``file``. ``permissions`` are those that it came with or that were listed; ``None``: unreadable."""
     if permissions is None:
         return DriveGrants(denial=Denial.UNREADABLE)
+    return _read(file, permissions, rules, is_limited=_is_limited(file))
+
+
+def inherited_grants(
+    file: Mapping[str, Any], permissions: Sequence[Mapping[str, Any]], *, rules: GrantRules
+) -> DriveGrants:
+    """The grants of a ``file`` on which nothing stands itself, by the permissions of the folder that hands them down.
+
+    The folder must be open to everybody whom these name. If the file says which permissions it has, these must be all of them.
+    """
+    if _is_limited(file):
+        return DriveGrants(denial=Denial.INCOMPLETE)
+    return _read(file, permissions, rules, is_limited=False)
+
+
+def _read(
+    file: Mapping[str, Any], permissions: Sequence[Mapping[str, Any]], rules: GrantRules, *, is_limited: bool
+) -> DriveGrants:
     if _are_missing(file, permissions):
         return DriveGrants(denial=Denial.INCOMPLETE)
-    is_limited = file.get("inheritedPermissionsDisabled") is True
     found = _Found()
     for permission in permissions:
         grantee = _grantee(permission)
@@ -124,8 +144,16 @@ def read_grants(
 
 def _are_missing(file: Mapping[str, Any], permissions: Iterable[Mapping[str, Any]]) -> bool:
     """Drive now and then gives fewer permissions than it names ids of."""
-    named = file.get("permissionIds") or ()
-    return not set(named) <= {permission.get("id") for permission in permissions}
+    named = file.get("permissionIds")
+    if named is None:
+        return False
+    shown = {id_ for permission in permissions if isinstance(id_ := permission.get("id"), str)}
+    return not isinstance(named, list) or any(not isinstance(each, str) or each not in shown for each in named)
+
+
+def _is_limited(file: Mapping[str, Any]) -> bool:
+    """Whatever is not plainly no counts: it lets in fewer."""
+    return file.get("inheritedPermissionsDisabled") not in (None, False)
 
 
 def _grantee(permission: Mapping[str, Any]) -> Grantee | None:
@@ -140,6 +168,9 @@ def _grantee(permission: Mapping[str, Any]) -> Grantee | None:
     name = name.strip().lower() if isinstance(name, str) else ""
     if not 1 <= len(name) <= NAME_MAX - len("domain:") or UNSTORABLE.search(name):
         return None
+    # An address that is none could be taken for a domain's group, and a domain that is an address for nothing.
+    if ("@" in name) is (kind == "domain") or ":" in name:
+        return None
     return Grantee(cast(Literal["user", "group", "domain"], kind), name, is_link_only)
 
 
@@ -148,16 +179,23 @@ def _lets_read(permission: Mapping[str, Any], *, is_limited: bool) -> bool:
     if permission.get("deleted") or permission.get("pendingOwner") or permission.get("view"):
         return False
     role = permission.get("role")
-    if role not in _READING_ROLES:
+    if not isinstance(role, str) or role not in _READING_ROLES:
         return False
-    is_limited = is_limited or permission.get("inheritedPermissionsDisabled") is True
-    return not (is_limited and _is_inherited_only(permission)) or role in _UNLIMITED_ROLES
+    is_limited = is_limited or _is_limited(permission)
+    return not (is_limited and is_inherited_only(permission)) or role in _UNLIMITED_ROLES
 
 
-def _is_inherited_only(permission: Mapping[str, Any]) -> bool:
-    """A permission may be inherited and given on the item too: one detail of the second kind is enough."""
-    details = permission.get("permissionDetails") or ()
-    return bool(details) and all(detail.get("inherited") is True for detail in details)
+def is_inherited_only(permission: Mapping[str, Any]) -> bool:
+    """A permission may be inherited and given on the item too: one detail of the second kind is enough.
+
+    Details that nobody can read are none of that kind.
+    """
+    details = permission.get("permissionDetails")
+    if not details:
+        return False
+    return not isinstance(details, list) or all(
+        not isinstance(detail, Mapping) or detail.get("inherited") is not False for detail in details
+    )
 
 
 def _expiry(permission: Mapping[str, Any]) -> tuple[bool, datetime | None]:
@@ -167,9 +205,9 @@ def _expiry(permission: Mapping[str, Any]) -> tuple[bool, datetime | None]:
         return True, None
     try:
         expires_at = datetime.fromisoformat(written)
-    except (TypeError, ValueError):
+        return False, expires_at.astimezone(UTC) if expires_at.tzinfo is not None else None
+    except (TypeError, ValueError, OverflowError):
         return False, None
-    return False, expires_at if expires_at.tzinfo is not None else None
 
 
 class _Found:

@@ -1,8 +1,10 @@
 """What each kind of Drive item is to us: a folder, a shortcut, bytes to download, a document to export, or none of these."""
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final
 
 from activities.parsers.sniff import has_known_extension
 
@@ -54,6 +56,7 @@ _TEXTLESS_TYPES: Final = {
     "application/vnd.android.package-archive": "a program",
     "application/java-archive": "a program",
 }
+_MEDIA_TYPE: Final = re.compile(r"[\x21-\x7e][\x20-\x7e]{0,254}\Z")
 # What Drive calls TypeScript, by its extension.
 _MISTAKEN: Final = frozenset({"video/mp2t", "video/vnd.dlna.mpeg-tts"})
 
@@ -93,6 +96,12 @@ def kind_of(media_type: str | None, *, name: str = "") -> Kind:
     if what and not has_known_extension(name):
         return Kind(Way.UNSUPPORTED, reason=f"It is {what} ({declared}), which no parser reads.")
     return Kind(Way.DOWNLOAD)
+
+
+def media_type_of(file: Mapping[str, Any]) -> str:
+    """The declared type of a file as Drive describes it; empty where that is none."""
+    declared = file.get("mimeType")
+    return declared if isinstance(declared, str) and _MEDIA_TYPE.match(declared) else ""
 
 
 def bare(media_type: str | None) -> str:

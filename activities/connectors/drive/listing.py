@@ -3,9 +3,9 @@
 from activities.connectors.drive.calls import FILES_MAX, quote
 from activities.connectors.drive.cursor import Cursor, Phase
 from activities.connectors.drive.errors import SharedDriveGone
+from activities.connectors.drive.item import How
 from activities.connectors.drive.kinds import FOLDER
 from activities.connectors.drive.passing import Page
-from activities.connectors.drive.placing import How
 from activities.connectors.drive.roots import gone
 from headwater.connectors import ChangePage, InvalidCursor, Unlisted
 
@@ -66,7 +66,7 @@ def once_more(page: Page, feed: str) -> Cursor | None:
 
 def note_incomplete(page: Page, answer: dict[str, object], corpus: str) -> None:
     """A search that Drive cut short is no listing of everything, whatever else it says."""
-    if answer.get("incompleteSearch") is True:
+    if answer.get("incompleteSearch") not in (None, False):
         where = f"shared drive {corpus}" if corpus else "My Drive"
         page.unlisted.append(Unlisted(where, "Drive did not search all of it: what it left out is not deleted."))
 

@@ -6,25 +6,26 @@ rights to it, so that it is believed to be gone once it is found so by two passe
 """
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Final
 
-from activities.connectors.drive.calls import DriveCalls
-from activities.connectors.drive.config import MY_DRIVE
+from activities.connectors.drive.calls import MY_DRIVE, DriveCalls
 from activities.connectors.drive.cursor import Cursor, Phase
-from activities.connectors.drive.errors import SharedDriveGone
-from activities.connectors.drive.item import Item
+from activities.connectors.drive.errors import DriveFault, SharedDriveGone
+from activities.connectors.drive.item import NAME_MAX, Item, is_id, storable
 from activities.connectors.drive.kinds import Way
 from activities.connectors.drive.passing import Page, lost_root
-from activities.connectors.drive.tree import LOST, ORPHANS, ROOT, Due, Node
-from headwater.connectors import ChangePage, DocumentGone, DocumentRefused, SourceUnavailable, Unlisted
+from activities.connectors.drive.tree import FAILED, LOST, ORPHANS, ROOT, Due, Node
+from headwater.connectors import ChangePage, DocumentFault, SourceUnavailable, Unlisted
 
 # The feed is silent where permissions come down from a folder, and now and then where they should not be: so often
 # all is listed.
 RELIST_AFTER: Final = timedelta(hours=24)
 DRIVES_MAX: Final = 5_000
+FAILED_MAX: Final = 1_000  # asked for again in one pass
 _MY_DRIVE_NAME: Final = "My Drive"
 _ORPHANS_NAME: Final = "Shared with me"
 
@@ -47,6 +48,7 @@ def begin(page: Page, cursor: Cursor | None, *, now: datetime) -> ChangePage:
         new = _begin_flat(page, new)
     elif not _begin_folders(page, new):
         return page.end(old.with_(is_whole=False), is_done=True)
+    _ask_again(page)
     if not is_whole:
         return page.end(to_changes(page, new))
     if not page.scope.is_flat:
@@ -66,18 +68,28 @@ def to_changes(page: Page, cursor: Cursor) -> Cursor:
 def _begin_folders(page: Page, cursor: Cursor) -> bool:
     """Whether all folders are there, so that the pass may go on."""
     roots: list[Item] = []
+    failed: dict[str, Node] = {}
+    is_lost = False
     for folder_id in page.scope.folder_ids:
-        root = _root(page.calls, folder_id)
+        try:
+            root = _root(page, folder_id)
+        except DocumentFault as fault:
+            _note_fault(page, folder_id, failed, fault)
+            continue
         if root is not None:
             roots.append(root)
-        elif not _note_lost(page, folder_id):
+        elif _note_lost(page, folder_id):
+            is_lost = True
+        else:
             raise lost_root(folder_id, page.calls.account)
-    if page.unlisted:
+    if is_lost:
         return False
-    for drive_id in dict.fromkeys(root.drive_id for root in roots):
+    for drive_id in dict.fromkeys((*(root.drive_id for root in roots), *(node.drive_id for node in failed.values()))):
         _begin_feed(page, drive_id)
-    page.placing.roots = frozenset(root.id for root in roots)
+    page.placing.roots = frozenset((*(root.id for root in roots), *failed))
     _forget_others(page)
+    for folder_id, node in failed.items():
+        _keep(page, folder_id, node, is_crawled=True)
     for root in roots:
         if root.is_trashed:
             page.placing.roots -= {root.id}
@@ -88,6 +100,29 @@ def _begin_folders(page: Page, cursor: Cursor) -> bool:
             stamp = page.placing.sharing.stamp_of(root)
             _keep(page, root.id, replace(node, access=stamp), is_crawled=cursor.is_whole or None)
     return True
+
+
+def _note_fault(page: Page, folder_id: str, failed: dict[str, Node], fault: DocumentFault) -> None:
+    """Drive fails at the folder itself. If it is known it is as it was, and what is in it is looked at."""
+    known = page.tree.node(folder_id) if ROOT in page.tree.links(folder_id) else None
+    if known is not None:
+        failed[folder_id] = known
+    elif len(page.scope.folder_ids) == 1 or folder_id == MY_DRIVE:
+        raise fault
+    page.unlisted.append(Unlisted(f"folder {folder_id}", str(fault)))
+
+
+def _ask_again(page: Page) -> None:
+    """What Drive failed at in the pass before is asked for in this one, and such a folder is crawled."""
+    links = page.tree.children(FAILED, limit=FAILED_MAX)
+    page.tree.load(link.node.removeprefix(FAILED) for link in links)
+    for link in links:
+        page.tree.mark(link, Due.CHECK)
+        node = link.node.removeprefix(FAILED)
+        known = page.tree.node(node)
+        if known is not None and known.way is Way.FOLDER:
+            for each in list(page.tree.links(node).values()):
+                page.tree.mark(each, each.due if each.parent == LOST else Due.CRAWL)
 
 
 def _note_lost(page: Page, folder_id: str) -> bool:
@@ -104,13 +139,10 @@ def _note_lost(page: Page, folder_id: str) -> bool:
     return True
 
 
-def _root(calls: DriveCalls, folder_id: str) -> Item | None:
+def _root(page: Page, folder_id: str) -> Item | None:
     """The folder; ``None`` if it is deleted or hidden. A lost sign-in is neither, and is raised."""
-    try:
-        root = Item.parse(calls.file(folder_id))
-    except (DocumentGone, DocumentRefused):
-        return None
-    if root is None or root.way is not Way.FOLDER:
+    root = page.placing.ask(folder_id)
+    if root is not None and root.way is not Way.FOLDER:
         raise SourceUnavailable(
             f"{folder_id} is no folder of Drive: remove the connector and add it with a folder's id."
         )
@@ -149,7 +181,7 @@ def _begin_flat(page: Page, cursor: Cursor) -> Cursor:
     drives: dict[str, str] = {}
     roots: dict[str, Node] = {}
     if page.scope.drive_id is None:
-        mine = _root(calls, MY_DRIVE)
+        mine = _root(page, MY_DRIVE)
         if mine is None:
             raise lost_root(MY_DRIVE, calls.account)
         roots[mine.id] = Node(_MY_DRIVE_NAME, Way.FOLDER)
@@ -176,13 +208,18 @@ def _drives(calls: DriveCalls) -> dict[str, str]:
     """The shared drives of which the account is a member, with their names."""
     found: dict[str, str] = {}
     token: str | None = None
-    while len(found) < DRIVES_MAX:
+    for _ in range(DRIVES_MAX):
         answer = calls.shared_drives(page_token=token)
-        found.update((drive["id"], str(drive.get("name", ""))) for drive in answer["drives"] if drive.get("id"))
+        found.update((drive["id"], _name(drive)) for drive in answer["drives"] if is_id(drive.get("id")))
         token = answer.get("nextPageToken")
-        if not token:
-            break
-    return found
+        if not token or len(found) >= DRIVES_MAX:
+            return found
+    raise DriveFault("The list of shared drives has no last page: it is asked for again.")
+
+
+def _name(drive: Mapping[str, object]) -> str:
+    name = drive.get("name")
+    return storable(name)[:NAME_MAX] if isinstance(name, str) else ""
 
 
 def _lost(page: Page, drives: dict[str, str]) -> tuple[str, ...]:
@@ -198,7 +235,12 @@ def _lost(page: Page, drives: dict[str, str]) -> tuple[str, ...]:
         if drive_id in drives:
             continue
         try:
-            drives[drive_id] = str(page.calls.shared_drive(drive_id).get("name", ""))
+            drives[drive_id] = _name(page.placing.patience.ask(partial(page.calls.shared_drive, drive_id)))
+            continue
+        except DocumentFault as fault:
+            page.unlisted.append(Unlisted(f"shared drive {drive_id}", str(fault)))
+            known = page.tree.node(drive_id)
+            drives[drive_id] = "" if known is None else known.name
             continue
         except SharedDriveGone:
             pass

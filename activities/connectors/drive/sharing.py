@@ -10,9 +10,19 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from activities.connectors.drive.calls import DriveCalls
-from activities.connectors.drive.grants import DriveGrants, GrantRules, must_be_listed, read_grants
+from activities.connectors.drive.errors import DriveFault
+from activities.connectors.drive.grants import (
+    Denial,
+    DriveGrants,
+    GrantRules,
+    inherited_grants,
+    is_inherited_only,
+    must_be_listed,
+    read_grants,
+)
 from activities.connectors.drive.item import Item
-from headwater.connectors import DocumentGone, DocumentRefused, GrantSet
+from activities.connectors.drive.patience import Patience
+from headwater.connectors import DocumentDenied, DocumentFault, DocumentGone, DocumentRefused, GrantSet
 
 _Permissions = list[Mapping[str, Any]]
 _PAGES_MAX: Final = 100
@@ -24,20 +34,27 @@ _SKIPPED: Final = frozenset({"permissionDetails", "displayName", "photoLink", "k
 class Sharing:
     """Of the items of one page: what was asked for is not asked for again."""
 
-    def __init__(self, calls: DriveCalls, rules: GrantRules) -> None:
+    def __init__(self, calls: DriveCalls, rules: GrantRules, patience: Patience) -> None:
         self._calls = calls
         self._rules = rules
-        self._listed: dict[str, _Permissions | None] = {}
+        self._patience = patience
+        self._listed: dict[str, _Permissions | Denial] = {}
 
-    def grants_of(self, item: Item, *, folder_id: str | None) -> DriveGrants:
-        """Who may read the item, which lies in the folder."""
-        if item.drive_id and item.inherits_all and folder_id and must_be_listed(item.raw):
-            inherited = self._list(folder_id)
-            if inherited:
-                grants = read_grants(item.raw, inherited, rules=self._rules)
+    def grants_of(self, item: Item, *, open_folder_id: str | None) -> DriveGrants:
+        """Who may read the item. ``open_folder_id`` is the folder it lies in, if that hands down what it has itself.
+
+        A limited-access folder does not: some of its permissions are those of people who stop at its door.
+        """
+        if item.drive_id and item.inherits_all and open_folder_id and must_be_listed(item.raw):
+            permissions = self._list(open_folder_id)
+            if permissions and not isinstance(permissions, Denial):
+                grants = inherited_grants(item.raw, permissions, rules=self._rules)
                 if grants.is_complete:
                     return grants
-        return read_grants(item.raw, self._permissions(item), rules=self._rules)
+        permissions = self._permissions(item)
+        if isinstance(permissions, Denial):
+            return DriveGrants(denial=permissions)
+        return read_grants(item.raw, permissions, rules=self._rules)
 
     def stamp_of(self, item: Item) -> str | None:
         """A fingerprint of a folder's permissions, and so of what comes down from it; ``None``: unreadable."""
@@ -51,38 +68,44 @@ class Sharing:
         """The same of a shared drive: of its members."""
         return self._stamp(self._list(drive_id), is_limited=False)
 
-    def _permissions(self, item: Item) -> _Permissions | None:
+    def _permissions(self, item: Item) -> _Permissions | Denial:
         if must_be_listed(item.raw):
             return self._list(item.id, resource_key=item.resource_key or None)
         embedded: _Permissions = item.raw["permissions"]
         return embedded
 
-    def _list(self, file_id: str, *, resource_key: str | None = None) -> _Permissions | None:
+    def _list(self, file_id: str, *, resource_key: str | None = None) -> _Permissions | Denial:
         if file_id not in self._listed:
             self._listed[file_id] = self._ask(file_id, resource_key)
         return self._listed[file_id]
 
-    def _ask(self, file_id: str, resource_key: str | None) -> _Permissions | None:
+    def _ask(self, file_id: str, resource_key: str | None) -> _Permissions | Denial:
+        """Of what may not be known, or what Drive fails to tell, nothing is assumed."""
+        try:
+            return self._patience.ask(lambda: self._all(file_id, resource_key))
+        except (DocumentDenied, DocumentGone):
+            return Denial.UNREADABLE
+        except (DocumentRefused, DocumentFault):
+            return Denial.FAULT
+
+    def _all(self, file_id: str, resource_key: str | None) -> _Permissions:
         found: _Permissions = []
         token: str | None = None
-        try:
-            for _ in range(_PAGES_MAX):
-                page = self._calls.permissions(file_id, page_token=token, resource_key=resource_key)
-                found += page["permissions"]
-                token = page.get("nextPageToken")
-                if not token:
-                    return found
-        except (DocumentRefused, DocumentGone):
-            pass  # of what may not be known nothing is assumed
-        return None
+        for _ in range(_PAGES_MAX):
+            page = self._calls.permissions(file_id, page_token=token, resource_key=resource_key)
+            found += page["permissions"]
+            token = page.get("nextPageToken")
+            if not token:
+                return found
+        raise DriveFault(f"The permissions of file {file_id} have no last page: it is asked again.")
 
-    def _stamp(self, permissions: _Permissions | None, *, is_limited: bool) -> str | None:
-        if permissions is None:
+    def _stamp(self, permissions: _Permissions | Denial, *, is_limited: bool) -> str | None:
+        if isinstance(permissions, Denial):
             return None
         kept = [
             {
                 **{key: value for key, value in permission.items() if key not in _SKIPPED},
-                "inherited": [detail.get("inherited") is True for detail in permission.get("permissionDetails") or ()],
+                "inherited": is_inherited_only(permission),
             }
             for permission in permissions
         ]

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final, Self
 
+from activities.connectors.drive.item import Item
 from activities.connectors.drive.kinds import Way
 from headwater.connectors import Forgotten, Link, Memory
 
@@ -20,6 +21,7 @@ ORPHANS: Final = "+"  # the parent of what lies in no folder that the account se
 AWAITED: Final = (
     "?"  # before the id of what a shortcut leads to and nobody sees: once it is told of, it is known as wanted
 )
+FAILED: Final = "!"  # the parent, and before the id, of what Drive failed at: the next pass asks for it
 DEPTH_MAX: Final = 200  # Drive nests a hundred folders at most, and shortcuts lead on from there
 
 
@@ -44,6 +46,8 @@ class Node:
     access: str | None = None
     epoch: str = ""
     target_id: str = ""
+    is_limited: bool = False
+    """A folder that does not hand down all that it has itself."""
 
     @classmethod
     def of(cls, record: Mapping[str, Any]) -> Self:
@@ -55,6 +59,7 @@ class Node:
             access=record.get("access"),
             epoch=record.get("epoch", ""),
             target_id=record.get("target", ""),
+            is_limited=record.get("limited", False),
         )
 
     def to_record(self) -> dict[str, Any]:
@@ -66,8 +71,9 @@ class Node:
             "access": self.access,
             "epoch": self.epoch,
             "target": self.target_id,
+            "limited": self.is_limited,
         }
-        return {key: value for key, value in record.items() if value not in ("", None)}
+        return {key: value for key, value in record.items() if value not in ("", None, False)}
 
     @property
     def is_document(self) -> bool:
@@ -77,6 +83,20 @@ class Node:
     def is_held(self) -> bool:
         """It is a document with content, as far as is known."""
         return self.way in (Way.DOWNLOAD, Way.EXPORT)
+
+
+def node_of(item: Item, *, access: str | None = None, epoch: str = "") -> Node:
+    """What is remembered of the item."""
+    return Node(
+        name=item.name,
+        way=item.way,
+        version=item.version,
+        drive_id=item.drive_id,
+        access=access,
+        epoch=epoch,
+        target_id=item.target_id,
+        is_limited=item.is_limited,
+    )
 
 
 class Tree:
@@ -127,11 +147,11 @@ class Tree:
         for link in list(self.links(node).values()):
             self._put(Link(node, link.parent, record.to_record(), due=link.due))
 
-    def mark(self, link: Link, due: Due | None) -> None:
+    def mark(self, link: Link, due: str | None) -> None:
         """This is to be done with the item under that parent, or nothing any more."""
         current = self.links(link.node).get(link.parent)
-        if current is not None and current.due != (due.value if due else None):
-            self._put(Link(link.node, link.parent, current.record, due=due.value if due else None))
+        if current is not None and current.due != due:
+            self._put(Link(link.node, link.parent, current.record, due=None if due is None else str(due)))
 
     def done(self, node: str, due: Due) -> None:
         """It was done, wherever the item hangs."""
@@ -147,6 +167,10 @@ class Tree:
         if self.links(node):
             self._known[node] = {}
             self._writes.append(Forgotten(node))
+
+    def note_failed(self, node: str, drive_id: str) -> None:
+        """Drive failed at the item: the next pass asks for it."""
+        self._put(Link(FAILED + node, FAILED, Node("", Way.UNSUPPORTED, drive_id=drive_id).to_record()))
 
     def children(self, parent: str, *, after: str = "", limit: int) -> Sequence[Link]:
         """What hung under ``parent`` before this page."""
@@ -216,4 +240,4 @@ class Tree:
         return [now for link in links if (now := self._known[link.node].get(link.parent)) is not None]
 
 
-__all__ = ["AWAITED", "LOST", "ORPHANS", "ROOT", "Due", "Node", "Tree"]
+__all__ = ["AWAITED", "FAILED", "LOST", "ORPHANS", "ROOT", "Due", "Node", "Tree", "node_of"]

@@ -8,12 +8,20 @@ from typing import Final
 
 from activities.connectors.drive.calls import quote
 from activities.connectors.drive.cursor import Cursor, Phase
+from activities.connectors.drive.item import How
 from activities.connectors.drive.listing import again, note_incomplete, once_more
 from activities.connectors.drive.passing import Page
-from activities.connectors.drive.placing import How
 from activities.connectors.drive.roots import to_changes
-from activities.connectors.drive.tree import LOST, Due, Node
-from headwater.connectors import ChangePage, DocumentGone, DocumentRefused, InvalidCursor, Link, Unlisted
+from activities.connectors.drive.tree import FAILED, LOST, Due, Node
+from headwater.connectors import (
+    ChangePage,
+    DocumentFault,
+    DocumentGone,
+    DocumentRefused,
+    InvalidCursor,
+    Link,
+    Unlisted,
+)
 
 VERIFIED: Final = 1_000  # in one page
 ASKED: Final = 50
@@ -80,24 +88,19 @@ def _crawl(page: Page) -> ChangePage:
         return page.end(cursor.at(None))
     drive_id = known.drive_id if known is not None and known.drive_id in page.placing.feeds else ""
     try:
-        answer = page.calls.files(
-            f"{quote(folder)} in parents and trashed = false",
-            page_token=cursor.token,
-            page_size=page.limit,
-            drive_id=drive_id or None,
-            folder_id=folder,
+        answer = page.placing.patience.ask(
+            lambda: page.calls.files(
+                f"{quote(folder)} in parents and trashed = false",
+                page_token=cursor.token,
+                page_size=page.limit,
+                drive_id=drive_id or None,
+                folder_id=folder,
+            )
         )
     except InvalidCursor:
         return page.end(again(cursor))
-    except (DocumentGone, DocumentRefused):
-        page.make_sure(drive_id)
-        if page.placing.ask(folder) is None:
-            page.placing.lose(folder)
-        else:
-            path = "/".join(page.tree.path(folder))
-            page.unlisted.append(Unlisted(path, "Drive shows the folder, and refuses to list what is in it."))
-            page.tree.done(folder, Due.CRAWL)
-        return page.end(cursor.at(None))
+    except (DocumentGone, DocumentRefused, DocumentFault) as refusal:
+        return _without_listing(page, folder, drive_id, refusal)
     note_incomplete(page, answer, drive_id)
     page.take(answer["files"], How.CRAWLED, under=folder)
     token = answer.get("nextPageToken")
@@ -109,6 +112,21 @@ def _crawl(page: Page) -> ChangePage:
         return page.end(cursor.with_(token=None, is_verifying=True))
     page.tree.done(folder, Due.CRAWL)
     return page.end(cursor.at(None))
+
+
+def _without_listing(page: Page, folder: str, drive_id: str, refusal: Exception) -> ChangePage:
+    """The folder cannot be listed. If it is there, what is known to be in it is asked for, one by one."""
+    try:
+        if not isinstance(refusal, DocumentFault):
+            page.make_sure(drive_id)
+            if page.placing.ask(folder) is None:
+                page.placing.lose(folder)
+                return page.end(page.cursor.at(None))
+    except DocumentFault as fault:
+        refusal = fault
+    page.tree.note_failed(folder, drive_id)
+    page.unlisted.append(Unlisted("/".join(page.tree.path(folder)), f"The folder cannot be listed: {refusal}"))
+    return page.end(page.cursor.with_(token=None, is_verifying=True))
 
 
 def _verify(page: Page) -> ChangePage:
@@ -128,17 +146,26 @@ def _verify(page: Page) -> ChangePage:
 
 def _check(page: Page, links: list[Link]) -> ChangePage:
     """Items that were not where they were expected: moved a moment ago, trashed, gone, or hidden with their folder."""
-    page.tree.load(link.node for link in links)
+    page.tree.load(each for link in links for each in (link.node, link.node.removeprefix(FAILED)))
     for link in links:
         page.tree.mark(link, None)
-        item = page.placing.ask(link.node)
-        if item is not None:
-            page.placing.take(item, How.ASKED)
-            continue
-        known = page.tree.node(link.node)
-        page.make_sure(known.drive_id if known is not None else "")
-        page.placing.lose(link.node)
+        node = link.node.removeprefix(FAILED)
+        page.tree.forget(FAILED + node)
+        try:
+            _check_one(page, node)
+        except DocumentFault as fault:
+            page.placing.fail(node, fault)
     return page.end(page.cursor)
+
+
+def _check_one(page: Page, node: str) -> None:
+    item = page.placing.ask(node)
+    if item is not None:
+        page.placing.take(item, How.ASKED)
+        return
+    known = page.tree.node(node)
+    page.make_sure(known.drive_id if known is not None else "")
+    page.placing.lose(node)
 
 
 def _drop(page: Page, lost: Link) -> ChangePage:
@@ -153,7 +180,11 @@ def _drop(page: Page, lost: Link) -> ChangePage:
 
 def _ask(page: Page, lost: Link) -> ChangePage:
     """The folder is hidden or deleted. What was in it may still be there: in another folder, or shared by itself."""
-    item = page.placing.ask(lost.node)
+    try:
+        item = page.placing.ask(lost.node)
+    except DocumentFault:
+        item = None
+        page.tree.note_failed(lost.node, "")
     if item is not None and not item.is_trashed:
         page.placing.take(item, How.ASKED)
         return page.end(page.cursor)
@@ -161,7 +192,12 @@ def _ask(page: Page, lost: Link) -> ChangePage:
     links = page.tree.children(lost.node, limit=limit)
     page.tree.load(link.node for link in links)
     for link in links:
-        child = page.placing.ask(link.node)
+        try:
+            child = page.placing.ask(link.node)
+        except DocumentFault as fault:
+            page.placing.fail(link.node, fault)
+            _leave(page, link)
+            continue
         if child is not None:
             page.placing.take(child, How.ASKED)
         else:
@@ -169,6 +205,14 @@ def _ask(page: Page, lost: Link) -> ChangePage:
     if len(links) < limit:
         page.tree.unlink(lost.node, LOST)
     return page.end(page.cursor)
+
+
+def _leave(page: Page, link: Link) -> None:
+    """It hangs no more under what is lost. A folder's own descendants are asked for in their turn."""
+    known = page.tree.node(link.node)
+    page.tree.unlink(link.node, link.parent)
+    if known is not None and not known.is_document and not page.tree.is_placed(link.node):
+        page.tree.place(link.node, known, [LOST], due=Due.ASK)
 
 
 __all__ = ["work"]

@@ -1,0 +1,60 @@
+"""How long a listing bears with one item at which Drive fails, before it goes on without it.
+
+Whether Drive is down or fails at one file for ever, one call cannot tell. The first is waited out by whoever asked for the
+page; the second must not hold up everything else.
+"""
+
+import time
+from collections.abc import Callable
+from typing import Final, TypeVar
+
+from activities.connectors.drive.calls import DriveCalls
+from activities.connectors.drive.errors import AGAIN, is_fault
+from headwater.connectors import DocumentFault
+from headwater.errors import TransientError
+
+WAITS_S: Final = (0.5, 2.0, 5.0)
+# A header asks this of whoever can wait. Somebody waits for the page; if Drive is down as a whole, it says so once more.
+LONGEST_WAIT_S: Final = 10.0
+# Where many items of a page fail, waiting for each would take longer than a page may.
+PATIENT_WITH: Final = 2
+HURRIED_S: Final = 0.1
+SLOW_S: Final = 20.0  # what takes so long to fail is not asked again: it hangs
+
+T = TypeVar("T")
+
+
+class Patience:
+    """Of one page. ``wait`` sleeps."""
+
+    def __init__(self, calls: DriveCalls, wait: Callable[[float], None]) -> None:
+        self._calls = calls
+        self._wait = wait
+        self._given_up = 0
+
+    def ask(self, question: Callable[[], T]) -> T:
+        """The answer. Raises `DocumentFault` where Drive fails at it four times in a row and is well otherwise."""
+        for wait_s in (*WAITS_S, None):
+            asked_at = time.monotonic()
+            try:
+                return question()
+            except TransientError as fault:
+                if not is_fault(fault):
+                    raise
+                if wait_s is None or time.monotonic() - asked_at > SLOW_S:
+                    self._give_up(fault)
+                told_s = fault.retry_after_s or 0.0
+            self._wait(min(max(wait_s or 0.0, told_s), self._longest_s))
+        raise AssertionError("The last attempt returns or raises.")
+
+    @property
+    def _longest_s(self) -> float:
+        return LONGEST_WAIT_S if self._given_up < PATIENT_WITH else HURRIED_S
+
+    def _give_up(self, fault: TransientError) -> None:
+        self._calls.about()  # raises what goes for every item
+        self._given_up += 1
+        raise DocumentFault(f"{str(fault).removesuffix(AGAIN)}, again and again.") from None
+
+
+__all__ = ["LONGEST_WAIT_S", "WAITS_S", "Patience"]
