@@ -1,7 +1,7 @@
 """Activity `try_connector`: whether a connector's origin can be listed, tried where it will be read: on a worker.
 
-Nothing is read, written or remembered. What is wrong is the failure's sentence, also where waiting could help: whoever
-tries wants to know it now.
+Nothing is read or remembered, and nothing written but who tried it. What is wrong is the failure's sentence, also where waiting
+could help: whoever tries wants to know it now.
 """
 
 import time
@@ -11,11 +11,11 @@ from typing import Final
 from temporalio import activity
 
 from activities.connectors import MakeConnector, make_connector
-from activities.containment import check_running, contained
+from activities.containment import HandedOver, check_running, contained
 from activities.contracts.connectors import TriedConnector, TryConnectorInput, UnlistedPart
 from activities.heartbeat import heartbeating
 from activities.store import Store
-from activities.store.connectors import ConnectorRow, find_connector
+from activities.store.connectors import ConnectorRow, find_connector, note_deed
 from headwater.connectors import ChangeKind, SourceUnavailable
 from headwater.errors import HeadwaterError, ValidationError
 from headwater.testing import MemoryInMemory
@@ -43,9 +43,19 @@ class ConnectorTrier:
             )
         try:
             with heartbeating():
-                return self._listed(row)
+                tried = self._listed(row)
+        except HandedOver:
+            raise
         except HeadwaterError as error:
+            self._note(row, wanted, is_reached=False)
             raise SourceUnavailable(str(error)) from None
+        self._note(row, wanted, is_reached=True)
+        return tried
+
+    def _note(self, row: ConnectorRow, wanted: TryConnectorInput, *, is_reached: bool) -> None:
+        note_deed(
+            self._store, row, actor=wanted.requested_by, action="try_connector", detail={"is_reached": is_reached}
+        )
 
     def _listed(self, row: ConnectorRow) -> TriedConnector:
         connector = self._make(row.kind, row.config, name=row.name, memory=MemoryInMemory())

@@ -4,6 +4,7 @@ import asyncio
 from pathlib import Path
 from typing import Any, Final
 
+import psycopg
 import pytest
 from temporalio.client import Client
 
@@ -176,6 +177,39 @@ def test_a_connector_is_removed_with_its_schedule_and_without_its_documents(
     assert deleted == {"corpus": corpus, "connector": "left", "kept": 0, "deleted": 2, "schedule": False}
     assert headwater.json_here("status", "--corpus", corpus)["sources"] == []
     assert (shelf / "a.md").exists()
+
+
+def test_what_is_asked_of_a_connector_is_written_down(
+    headwater: CommandLine, services: dict[str, str], tmp_path: Path
+) -> None:
+    shelf, corpus = files(tmp_path / "asked", {"a.md": "# One\n"}), "me/docs/asked"
+    sync = ("sync", "folder", shelf, "--corpus", corpus, "--name", "asked")
+    for command in (
+        (*sync, "--grant", "everyone"),
+        (*sync, "--grant", "user:me"),
+        sync,
+        ("connector", "test", "asked"),
+        ("schedule", "set", "asked", "--every", "90m"),
+        ("schedule", "pause", "asked"),
+        ("schedule", "resume", "asked"),
+        ("schedule", "remove", "asked"),
+    ):
+        headwater.json_here(*command)
+    assert headwater.run_here("schedule", "pause", "asked").status == 1  # it changes nothing, and is not written down
+    with psycopg.connect(services["database_url"]) as connection:
+        found = connection.execute(
+            "SELECT actor, action, detail - 'connector_id' - 'kind' - 'connector' FROM headwater.audit"
+            " WHERE detail ->> 'connector' = 'asked' AND action <> 'sync' ORDER BY id"
+        ).fetchall()
+    assert found == [
+        ("headwater sync folder", "add_connector", {}),
+        ("headwater sync folder", "change_connector", {"changed": ["access"]}),
+        ("headwater connector test", "try_connector", {"is_reached": True}),
+        ("headwater schedule", "set_schedule", {"every": "90m"}),
+        ("headwater schedule", "pause_schedule", {}),
+        ("headwater schedule", "resume_schedule", {}),
+        ("headwater schedule", "remove_schedule", {}),
+    ]
 
 
 def test_commands_alone_do_the_same_and_leave_nothing_running(home: Path, tmp_path: Path) -> None:

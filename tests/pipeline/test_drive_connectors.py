@@ -125,11 +125,11 @@ async def test_other_settings_wait_for_the_end_of_a_pass_and_list_everything_ane
     taken = lease.begin_pass(store, row.connector_id, owner="sync:1", run="1", full=False)
     narrower = {**row.config, "folder_ids": [both.inner]}
     with pytest.raises(AlreadyRunning, match="is being synced by workflow sync:1"):
-        change_settings(store, row.connector_id, narrower)
+        change_settings(store, row, narrower)
     assert find_connector(store, SCOPE, "drive") == row
     lease.end_pass(store, row.connector_id, fence=taken.fence, pass_no=taken.pass_no, paused=False, error=None)
 
-    change_settings(store, row.connector_id, narrower)
+    change_settings(store, row, narrower)
     both.shelf.drive.log.clear()
     result = await both.sync("drive")
     assert (result.deleted, result.embedded_chunks) == (1, 0)  # the other has a shorter path now, and nothing else

@@ -1,7 +1,7 @@
 """`headwater connector add`: another place that documents come from."""
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -18,6 +18,8 @@ from workers.cli.services import open_services
 if TYPE_CHECKING:
     from activities.connectors.drive.config import DriveConfig
     from activities.store import Store
+
+ACTOR: Final = "headwater connector add"
 
 
 @click.group("add", short_help="Add a connector.")
@@ -147,9 +149,9 @@ def _kept(invocation: Invocation, store: "Store", scope: Scope, name: str, setti
     known, config = find_connector(store, scope, name), settings.to_config()
     if known is None or known.kind != "drive":
         with arguments():
-            ensure_connector(store, build.scope_id, name, "drive", config, new_rule=False)
+            ensure_connector(store, build.scope_id, name, "drive", config, new_rule=False, actor=ACTOR)
         return "added"
     if known.config == config:
         return "unchanged"
-    change_settings(store, known.connector_id, config)
+    change_settings(store, known, config, actor=ACTOR)
     return "changed"

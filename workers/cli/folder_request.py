@@ -106,7 +106,10 @@ def register(
             "Nobody may read these documents: they are indexed, and found by no one until a sync is given "
             "--grant or --access."
         )
-    return ensure_connector(store, build.scope_id, choice.name, "folder", config, new_rule=request.rule is not None)
+    has_rule = request.rule is not None
+    return ensure_connector(
+        store, build.scope_id, choice.name, "folder", config, new_rule=has_rule, actor="headwater sync folder"
+    )
 
 
 def config_of(request: FolderRequest, stored: Mapping[str, Any] | None) -> dict[str, Any]:

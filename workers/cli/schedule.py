@@ -1,7 +1,7 @@
 """`headwater schedule`: connectors that are synced by themselves, every so often."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from workers.sync_schedules import SyncSchedule, SyncSchedules
 
 T = TypeVar("T")
+ACTOR: Final = "headwater schedule"
 SHORTEST: Final = timedelta(seconds=10)
 LONGEST: Final = timedelta(days=365)
 AT_ONCE: Final = 16  # schedules that Temporal is asked for at the same time
@@ -49,7 +50,13 @@ def set_command(invocation: Invocation, *, name: str, every: str, corpus: str | 
     """
     wanted = _every(every)
     made = _told(
-        invocation, name, corpus, lambda schedules, scope: schedules.set(scope, name, every=wanted), stays=True
+        invocation,
+        name,
+        corpus,
+        lambda schedules, scope: schedules.set(scope, name, every=wanted),
+        action="set_schedule",
+        detail={"every": written(wanted)},
+        stays=True,
     )
     if as_json:
         invocation.output.json(document(made))
@@ -93,7 +100,15 @@ def list_command(invocation: Invocation, *, corpus: str | None, as_json: bool) -
 @pass_invocation
 def pause_command(invocation: Invocation, *, name: str, corpus: str | None, as_json: bool) -> None:
     """Stop syncing the connector NAME by itself, until it is resumed. A sync that is under way goes on."""
-    _changed(invocation, name, corpus, as_json, lambda schedules, scope: schedules.pause(scope, name), "is paused")
+    _changed(
+        invocation,
+        name,
+        corpus,
+        as_json,
+        lambda schedules, scope: schedules.pause(scope, name),
+        "pause_schedule",
+        "is paused",
+    )
 
 
 @schedule_group.command("resume", short_help="Sync a connector by itself again.")
@@ -103,7 +118,15 @@ def pause_command(invocation: Invocation, *, name: str, corpus: str | None, as_j
 @pass_invocation
 def resume_command(invocation: Invocation, *, name: str, corpus: str | None, as_json: bool) -> None:
     """Sync the connector NAME by itself again, as often as before."""
-    _changed(invocation, name, corpus, as_json, lambda schedules, scope: schedules.resume(scope, name), "goes on")
+    _changed(
+        invocation,
+        name,
+        corpus,
+        as_json,
+        lambda schedules, scope: schedules.resume(scope, name),
+        "resume_schedule",
+        "goes on",
+    )
 
 
 @schedule_group.command("remove", short_help="Stop syncing a connector by itself.")
@@ -113,7 +136,15 @@ def resume_command(invocation: Invocation, *, name: str, corpus: str | None, as_
 @pass_invocation
 def remove_command(invocation: Invocation, *, name: str, corpus: str | None, as_json: bool) -> None:
     """Stop syncing the connector NAME by itself, for good. The connector and its documents stay."""
-    _changed(invocation, name, corpus, as_json, lambda schedules, scope: schedules.remove(scope, name), "is removed")
+    _changed(
+        invocation,
+        name,
+        corpus,
+        as_json,
+        lambda schedules, scope: schedules.remove(scope, name),
+        "remove_schedule",
+        "is removed",
+    )
 
 
 def document(schedule: "SyncSchedule") -> dict[str, Any]:
@@ -155,6 +186,7 @@ def _changed(
     corpus: str | None,
     as_json: bool,
     change: "Callable[[SyncSchedules, Scope], Awaitable[bool]]",
+    action: str,
     what: str,
 ) -> None:
     async def changed(schedules: "SyncSchedules", scope: Scope) -> Scope:
@@ -164,7 +196,7 @@ def _changed(
             )
         return scope
 
-    scope = _told(invocation, name, corpus, changed)
+    scope = _told(invocation, name, corpus, changed, action=action)
     if as_json:
         invocation.output.json({"corpus": str(scope), "connector": name})
     else:
@@ -177,14 +209,19 @@ def _told(
     corpus: str | None,
     tell: "Callable[[SyncSchedules, Scope], Awaitable[T]]",
     *,
+    action: str,
+    detail: Mapping[str, Any] | None = None,
     stays: bool = False,
 ) -> T:
-    """What ``tell`` returns for the connector that is named. ``stays`` says who has to run from now on."""
+    """What ``tell`` returns for the connector that is named, and was then audited as ``action``. ``stays`` says who has to run from now on."""
+    from activities.store.connectors import note_deed
+
     scope = parse_name(name, corpus)
     invocation.start_logging()
     with _opened(invocation) as (services, store):
         found = find_named(store, name, scope)
         told = asyncio.run(_asking(services, lambda schedules: tell(schedules, found.scope)))
+        note_deed(store, found.row, actor=ACTOR, action=action, detail=detail)
         if stays and not services.has_workers:
             invocation.output.note("Schedules run while `headwater up` does, and it does not run now.")
     return told

@@ -11,6 +11,11 @@ SET config = excluded.config, removed_at = NULL,
 WHERE c.kind = excluded.kind
 RETURNING connector_id, scope_id, name, kind, config, rule_version;
 
+-- config_of --
+-- Until the transaction ends nobody else changes it. One that was removed has none.
+SELECT config FROM {schema}.connector
+WHERE scope_id = %(scope_id)s AND name = %(name)s AND removed_at IS NULL FOR NO KEY UPDATE;
+
 -- ensure_checkpoint --
 INSERT INTO {schema}.checkpoint (connector_id) VALUES (%(connector_id)s) ON CONFLICT DO NOTHING;
 
