@@ -19,29 +19,32 @@ LONGEST_WAIT_S: Final = 10.0
 # Where many items of a page fail, waiting for each would take longer than a page may.
 PATIENT_WITH: Final = 2
 HURRIED_S: Final = 0.1
-SLOW_S: Final = 20.0  # what takes so long to fail is not asked again: it hangs
+SLOW_S: Final = 30.0  # for all attempts at one item: Drive may hang at it, and a page has to end
 
 T = TypeVar("T")
 
 
 class Patience:
-    """Of one page. ``wait`` sleeps."""
+    """Of one page. ``wait`` sleeps, ``clock`` tells seconds."""
 
-    def __init__(self, calls: DriveCalls, wait: Callable[[float], None]) -> None:
+    def __init__(
+        self, calls: DriveCalls, *, wait: Callable[[float], None], clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._calls = calls
         self._wait = wait
+        self._clock = clock
         self._given_up = 0
 
     def ask(self, question: Callable[[], T]) -> T:
         """The answer. Raises `DocumentFault` where Drive fails at it four times in a row and is well otherwise."""
+        until = self._clock() + SLOW_S
         for wait_s in (*WAITS_S, None):
-            asked_at = time.monotonic()
             try:
                 return question()
             except TransientError as fault:
                 if not is_fault(fault):
                     raise
-                if wait_s is None or time.monotonic() - asked_at > SLOW_S:
+                if wait_s is None or self._clock() > until:
                     self._give_up(fault)
                 told_s = fault.retry_after_s or 0.0
             self._wait(min(max(wait_s or 0.0, told_s), self._longest_s))
