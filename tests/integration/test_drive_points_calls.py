@@ -1,6 +1,7 @@
 """Of all that a connector asks Drive in its life, every call says what it must, or its answer would silently lack something."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
