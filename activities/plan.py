@@ -38,7 +38,8 @@ def plan(change: Change, held: Known | None, *, full: bool, rule_version: int, p
         return Plan.GRANTS if grants else Plan.NOTHING  # nobody is to be shown it: its bytes are not even asked for
     if full or held is None or not _was_read(change, held, parsers):
         return Plan.READ
-    if change.label is not None and change.label != held.label:
+    # Of two connectors that come to a file on different ways, each would take the other's path away again and again.
+    if change.label is not None and change.label != held.label and not held.is_named_elsewhere:
         return Plan.LABEL
     return Plan.GRANTS if grants or not held.is_member else Plan.NOTHING
 

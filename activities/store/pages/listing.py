@@ -35,6 +35,7 @@ class Known:
     freshness: str | None = None
     access: str | None = None  # fingerprint of the grants that this connector brought last; empty: they went
     is_member: bool = True  # False: another connector holds it, and the two count as one owner
+    is_named_elsewhere: bool = False  # so it is, that one published it first, and holds it still
 
     @property
     def is_denied(self) -> bool:

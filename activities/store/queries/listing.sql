@@ -22,10 +22,13 @@ SELECT i.source_id FROM {schema}.page p JOIN {schema}.page_item i USING (page_id
 
 -- must_list_all --
 -- What is hidden is left alone until its tombstone goes, and what is withheld or was refused until its origin says something new.
+-- In the order of a key, and LATERAL with LIMIT 1: one look-up for each document of the connector. Joined, the planner read the
+-- statuses or the memberships of all corpora, for every pass.
 SELECT EXISTS (
-  SELECT FROM {schema}.membership m JOIN {schema}.ingestion i USING (source_pk) JOIN {schema}.source s USING (source_pk)
-   WHERE m.connector_id = %(connector_id)s
-     AND (m.rule_version < %(rule_version)s
+  SELECT FROM (SELECT * FROM {schema}.membership WHERE connector_id = %(connector_id)s ORDER BY source_pk) m
+   CROSS JOIN LATERAL (SELECT * FROM {schema}.ingestion WHERE source_pk = m.source_pk LIMIT 1) i
+   CROSS JOIN LATERAL (SELECT * FROM {schema}.source WHERE source_pk = m.source_pk LIMIT 1) s
+   WHERE (m.rule_version < %(rule_version)s
           OR i.state <> 'denied' AND i.freshness <> 'unavailable'
              AND (i.state = 'pending' OR m.access = '' OR i.parser <> ALL (%(parsers)s)
                   OR i.state = ANY (%(healthy)s) AND i.source_version IS NULL))
@@ -38,13 +41,17 @@ SELECT EXISTS (
 -- LATERAL with LIMIT 1, and OFFSET 0: a plan that was kept from when the tables were small would otherwise read every source
 -- of the scope, every membership of the connector and every span of the build, for each hundred of documents.
 SELECT s.source_id, s.source_pk, i.state, i.source_version, i.raw_sha256, i.parser, i.label, i.read_as, i.reason, i.freshness,
-       coalesce(m.rule_version, 0) AS rule_version, m.access, m.rule_version IS NOT NULL AS is_member, v.content_hash,
-       v.seen_seq, t.reason AS tombstone, t.source_version AS tombstone_version
+       coalesce(m.rule_version, 0) AS rule_version, m.access, m.rule_version IS NOT NULL AS is_member,
+       o.connector_id IS NOT NULL AS is_named_elsewhere, v.content_hash, v.seen_seq, t.reason AS tombstone,
+       t.source_version AS tombstone_version
   FROM unnest(%(source_ids)s::text[]) AS u (id)
  CROSS JOIN LATERAL (SELECT * FROM {schema}.source WHERE scope_id = %(scope_id)s AND source_id = u.id LIMIT 1) s
   LEFT JOIN LATERAL (
     SELECT rule_version, access FROM {schema}.membership WHERE connector_id = %(connector_id)s AND source_pk = s.source_pk
      LIMIT 1) m ON true
+  LEFT JOIN LATERAL (
+    SELECT connector_id FROM {schema}.membership
+     WHERE connector_id = s.owner AND source_pk = s.source_pk AND s.owner <> %(connector_id)s LIMIT 1) o ON true
   LEFT JOIN LATERAL (SELECT * FROM {schema}.ingestion WHERE source_pk = s.source_pk LIMIT 1) i ON true
   LEFT JOIN LATERAL (
     SELECT d.content_hash, sp.source_seq AS seen_seq
@@ -99,7 +106,8 @@ SELECT NOT EXISTS (SELECT FROM {schema}.page WHERE connector_id = %(connector_id
 
 -- unseen --
 -- This connector's sources that the pass has not seen: gone from the origin.
-SELECT s.source_id FROM {schema}.membership m JOIN {schema}.source s USING (source_pk)
+SELECT s.source_id FROM {schema}.membership m
+ CROSS JOIN LATERAL (SELECT source_id FROM {schema}.source WHERE source_pk = m.source_pk LIMIT 1) s
  WHERE m.connector_id = %(connector_id)s AND m.pass_no < %(pass_no)s AND s.source_id > %(after)s
  ORDER BY s.source_id LIMIT %(limit)s;
 
