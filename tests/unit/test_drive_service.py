@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from activities.connectors.drive.addresses import Addresses
 from activities.connectors.drive.credentials import CredentialSource, SignIn
 from activities.connectors.drive.errors import Call, DriveFault, Of
 from activities.connectors.drive.service import DriveService, check_root_url, discovery_document
@@ -334,19 +335,63 @@ def test_a_link_of_drive_is_followed_with_the_token_and_another_is_not(drive: Ra
         "https://docs.google.com:x/",
         "https://docs.google.com/a b",
         "https://evil.test\\@docs.google.com/",
+        "https://docs.google.com:8443/export",
+        "https://7.6.5.4.bc.googleusercontent.com/export",
+        "https://googleusercontent.com.evil.test/export",
     ):
         with pytest.raises(DocumentRefused):
             service.link(elsewhere, LINK, max_bytes=100)
     assert len(drive.log) == 2, "the token and the link"
 
 
-def test_a_redirect_is_followed_without_the_token(drive: RawDrive, service: DriveService) -> None:
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://docs.google.com/export?id=1",
+        "https://doc-0s-1k-docs.googleusercontent.com/x",
+        "https://www.googleapis.com/x",
+    ],
+)
+def test_where_google_has_what_it_exports_is_known(url: str) -> None:
+    assert Addresses("https://www.googleapis.com/").has(url)
+
+
+def test_a_redirect_of_a_download_is_followed_within_drive_and_without_the_token(
+    drive: RawDrive, service: DriveService
+) -> None:
+    drive.script("/bytes", Reply(b"text"))
+    drive.script(FILE, Reply(b"", 302, {"location": f"{drive.url}/bytes"}))
+    request = service.client.files().get_media(fileId="1AbC")
+    request.headers["X-Goog-Drive-Resource-Keys"] = "1AbC/0-key"
+    assert service.media(request, READ, max_bytes=100) == b"text"
+    (followed,) = drive.asked("/bytes")
+    assert followed.token is None and "x-goog-drive-resource-keys" not in followed.headers
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_redirect_to_elsewhere_is_not_followed_at_all(drive: RawDrive, service: DriveService, status: int) -> None:
     with running_raw_drive() as elsewhere:
         elsewhere.script("/bytes", Reply(b"text"))
-        drive.script(FILE, Reply(b"", 302, {"location": f"{elsewhere.url}/bytes"}))
-        assert media(service) == b"text"
-        service.close()
-        assert [asked.token for asked in elsewhere.log] == [None]
+        drive.script(FILE, Reply(b"", status, {"location": f"{elsewhere.url}/bytes"}))
+        assert isinstance(failure(service, max_bytes=100), TransientError)
+        assert elsewhere.log == []
+
+
+def test_a_redirect_is_no_answer_to_what_drive_is_asked(drive: RawDrive, service: DriveService) -> None:
+    drive.script("/elsewhere", says({"files": []}))
+    drive.script(FILES, Reply(b"", 302, {"location": f"{drive.url}/elsewhere"}))
+    assert isinstance(failure(service), SourceUnavailable)
+    assert drive.asked("/elsewhere") == []
+
+
+def test_a_token_server_that_redirects_is_told_no_secret_elsewhere(drive: RawDrive, service: DriveService) -> None:
+    with running_raw_drive() as elsewhere:
+        for status in (301, 302, 303, 307, 308):
+            elsewhere.script("/token", token_reply())
+            drive.script("/token", Reply(b"", status, {"location": f"{elsewhere.url}/token"}))
+            drive.script(FILES, says({"files": []}))
+            failure(service)
+        assert elsewhere.log == []
 
 
 def test_a_redirect_to_nowhere_or_without_end_is_no_defect_and_no_document(

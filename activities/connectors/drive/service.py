@@ -19,6 +19,7 @@ from google_auth_httplib2 import Request  # type: ignore[import-untyped]  # has 
 from googleapiclient.discovery import build_from_document  # type: ignore[import-untyped]  # likewise
 from httplib2.decode import DecodeLimitError
 
+from activities.connectors.drive.addresses import Addresses
 from activities.connectors.drive.credentials import SignIn, is_private
 from activities.connectors.drive.errors import Call, DriveFault, classify, translate
 from activities.connectors.drive.fields import check_masks
@@ -34,7 +35,6 @@ ANSWER_S: Final = 300.0  # of a whole answer
 ANSWER_MAX: Final = 64 * 1024 * 1024
 # The longest address for which the client does not turn a GET into a POST.
 ADDRESS_MAX: Final = 2_048
-_GOOGLE: Final = (".google.com", ".googleapis.com", ".googleusercontent.com")
 
 
 class DriveService:
@@ -50,10 +50,10 @@ class DriveService:
         answer_max: int = ANSWER_MAX,
     ) -> None:
         root_url = check_root_url(root_url)
-        self._root = urlsplit(root_url)
+        self._addresses = Addresses(root_url)
         self._sign_in = sign_in
         self._answer_max = answer_max
-        self._http = BoundedHttp(self._root.hostname or "", timeout_s=timeout_s, answer_s=answer_s)
+        self._http = BoundedHttp(self._addresses, timeout_s=timeout_s, answer_s=answer_s)
         self._token_request = Request(self._http)
         document = discovery_document(root_url)
         self._client = build_from_document(document, http=self._http)
@@ -69,7 +69,11 @@ class DriveService:
         return self._client
 
     def answer(self, request: Any, call: Call) -> dict[str, Any]:
-        """What Drive answers to a request for fields. Raises errors of `headwater`, as `errors.translate` has them."""
+        """What Drive answers to a request for fields. Raises errors of `headwater`, as `errors.translate` has them.
+
+        A redirect is no answer: whatever is at its end, Drive does not move.
+        """
+        self._http.follow_redirects = False
         status, content = self._ask(request.uri, request.method, request.body, request.headers, call, self._answer_max)
         if content is None:
             raise DriveFault(
@@ -93,22 +97,11 @@ class DriveService:
 
         The token goes to Google and to the root URL, and nowhere else.
         """
-        if not self._is_ours(url):
+        if not self._addresses.has(url):
             raise DocumentRefused(
                 f"Drive was asked to {call.action} and named an address outside of Google: it is not followed."
             )
         return self._bytes(url, "GET", None, {}, call, max_bytes)
-
-    def _is_ours(self, url: str) -> bool:
-        try:
-            parts = urlsplit(url)
-            where = parts.scheme, parts.hostname, parts.port
-        except ValueError:
-            return False
-        if "@" in parts.netloc or not url.isascii() or not url.isprintable() or " " in url:
-            return False
-        is_of_google = parts.scheme == "https" and f".{parts.hostname}".endswith(_GOOGLE)
-        return is_of_google or where == (self._root.scheme, self._root.hostname, self._root.port)
 
     def close(self) -> None:
         """Ends its connections. It may be used again."""
@@ -117,6 +110,7 @@ class DriveService:
     def _bytes(
         self, uri: str, method: str, body: Any, headers: Mapping[str, str], call: Call, max_bytes: int
     ) -> bytes:  # fmt: skip
+        self._http.follow_redirects = True
         _, content = self._ask(uri, method, body, headers, call, max_bytes)
         if content is None or len(content) > max_bytes:
             raise DocumentTooLarge(

@@ -11,11 +11,13 @@ from urllib.parse import urlsplit
 
 import httplib2
 
+from activities.connectors.drive.addresses import Addresses
 from activities.connectors.drive.credentials import is_loopback
 
 # Errors and tokens are read whatever the limit for a document is.
 LEAST: Final = 1_048_576
 _PIECE: Final = 65_536
+_KEYS: Final = "x-goog-drive-resource-keys"
 # 308 is what uploads are answered with, and no redirect to Google.
 _REDIRECTS: Final = frozenset({301, 302, 303, 307})
 
@@ -35,11 +37,12 @@ class Bounds:
 class BoundedHttp(httplib2.Http):
     """httplib2 with bounds. Used by one thread; after any exception it must be closed, which it outlives."""
 
-    def __init__(self, host: str, *, timeout_s: float, answer_s: float) -> None:
+    def __init__(self, addresses: Addresses, *, timeout_s: float, answer_s: float) -> None:
         # Some environments send everything through a proxy, to which this machine's own ports mean nothing.
-        proxies: Any = None if is_loopback(host) else httplib2.proxy_info_from_environment
+        proxies: Any = None if is_loopback(addresses.host) else httplib2.proxy_info_from_environment
         super().__init__(timeout=timeout_s, proxy_info=proxies)
         self.redirect_codes = _REDIRECTS
+        self._addresses = addresses
         self._answer_s = answer_s
         self._bounds = Bounds(LEAST, 0.0)
         self._connection_types = _connection_types(self._bounds)
@@ -65,6 +68,11 @@ class BoundedHttp(httplib2.Http):
             raise httplib2.HttpLib2Error("A redirect leads to no address of http or https.")
         if redirections == httplib2.DEFAULT_MAX_REDIRECTS:
             self._bounds.until = time.monotonic() + self._answer_s
+        elif not self._addresses.has(uri):
+            raise httplib2.HttpLib2Error("A redirect leads to where nothing of Drive is.")
+        else:
+            # httplib2 takes the token out of what it sends on, and knows nothing of this one.
+            headers = {name: value for name, value in headers.items() if name.lower() != _KEYS}
         return super().request(uri, method, body, headers, redirections, kind)
 
 
