@@ -28,7 +28,7 @@ class Patience:
     """Of one page. ``wait`` sleeps, ``clock`` tells seconds."""
 
     def __init__(
-        self, calls: DriveCalls, *, wait: Callable[[float], None], clock: Callable[[], float] = time.monotonic
+        self, calls: DriveCalls, wait: Callable[[float], None], *, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._calls = calls
         self._wait = wait
