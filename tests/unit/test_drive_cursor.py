@@ -5,8 +5,9 @@ from datetime import UTC, datetime
 import pytest
 
 from activities.connectors.drive.config import DriveConfig
-from activities.connectors.drive.cursor import Cursor, Phase
+from activities.connectors.drive.cursor import Crawl, Cursor, Listing, Phase, Walk
 from activities.connectors.drive.drive import Drive
+from activities.connectors.drive.listing import RESTARTS_MAX, again
 from activities.connectors.drive.scope import Scope
 from headwater.connectors import InvalidCursor
 from headwater.errors import ValidationError
@@ -14,23 +15,62 @@ from headwater.errors import ValidationError
 SCOPE = Scope(folder_ids=("1a",)).stamp
 
 
-def test_a_cursor_comes_back_as_it_was_written() -> None:
-    cursor = Cursor(
-        scope=SCOPE,
-        phase=Phase.CRAWL,
-        feeds={"": "12", "0drive": "34"},
-        lost=("0gone",),
-        roots=("1a",),
-        listed_at=datetime(2026, 3, 2, tzinfo=UTC),
-        folder="1f",
-        token="t",
-    )
+NOW = datetime(2026, 3, 2, tzinfo=UTC)
 
-    assert Cursor.parse(cursor.to_text(), scope=SCOPE) == cursor
+
+def walking(phase: Phase = Phase.FILES, **fields: object) -> Cursor:
+    """A cursor in the middle of a pass."""
+    walk = Walk(phase=phase, began_at=NOW, epoch="e", queue=("", "0drive")).with_(**fields)
+    return Cursor(scope=SCOPE, feeds={"": "12", "0drive": "34"}, under_way=walk)
 
 
 @pytest.mark.parametrize(
-    "text", ["", "bad", "[]", '{"v": 2, "scope": "x"}', '{"v": 1}', Cursor(scope="another").to_text()]
+    "cursor",
+    [
+        Cursor(scope=SCOPE, feeds={"": "12"}, lost=("0gone",), roots=("1a",), listed_at=NOW, has_gaps=True),
+        walking(taken=("1a", "1b"), marks={"": "13"}, had_items=True),
+        walking(Phase.CRAWL, crawl=Crawl(folder="1f", listing=Listing(token="t", restarts=1))),
+        walking(Phase.CRAWL, crawl=Crawl(folder="1f", had_children=True, listing=None, after="1x")),
+    ],
+)
+def test_a_cursor_comes_back_as_it_was_written(cursor: Cursor) -> None:
+    assert Cursor.parse(cursor.to_text(), scope=SCOPE) == cursor
+
+
+def test_what_is_known_of_a_listing_ends_with_it() -> None:
+    cursor = walking().turned(token="t", restarts=2, is_second=True)
+    assert cursor.listing == Listing(token="t", restarts=2, is_second=True)
+    assert cursor.to(Phase.FOLDERS, queue=("0drive",)).listing == Listing()
+
+    crawling = cursor.on(crawl=Crawl(folder="1f"))
+    assert crawling.listing == Listing()
+    crawling = crawling.turned(token="u")
+    assert (crawling.listing.token, crawling.walk.listing.token) == ("u", "t")
+    assert crawling.to(Phase.CHANGES).walk.crawl is None
+
+
+@pytest.mark.parametrize("restarts", range(RESTARTS_MAX))
+def test_a_listing_begins_again_a_few_times_and_another_one_as_often(restarts: int) -> None:
+    cursor = walking().turned(token="t", restarts=restarts)
+
+    assert again(cursor).listing == Listing(restarts=restarts + 1)
+    with pytest.raises(InvalidCursor):
+        again(cursor.turned(restarts=RESTARTS_MAX))
+    with pytest.raises(InvalidCursor):
+        again(cursor.turned(token=None))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "bad",
+        "[]",
+        '{"v": 2, "scope": "x", "phase": "rest"}',
+        '{"v": 2}',
+        f'{{"scope": "{SCOPE}", "feeds": {{}}, "v": 1}}',
+        Cursor(scope="another").to_text(),
+    ],
 )
 def test_what_is_no_cursor_of_these_settings_lists_everything_anew(text: str) -> None:
     with pytest.raises(InvalidCursor):
@@ -39,13 +79,13 @@ def test_what_is_no_cursor_of_these_settings_lists_everything_anew(text: str) ->
 
 
 def test_a_restart_keeps_the_feeds_where_they_stand() -> None:
-    rest = Cursor(scope=SCOPE, feeds={"": "12"}, lost=("0gone",), listed_at=datetime(2026, 3, 2, tzinfo=UTC))
+    rest = Cursor(scope=SCOPE, feeds={"": "12"}, lost=("0gone",), listed_at=NOW)
 
     text = Drive(DriveConfig(folder_ids=("1a",))).restart(rest.to_text())
 
     assert text is not None
-    again = Cursor.parse(text, scope=SCOPE)
-    assert (again.phase, again.feeds, again.lost, again.listed_at) == (Phase.REST, rest.feeds, rest.lost, None)
+    anew = Cursor.parse(text, scope=SCOPE)
+    assert (anew.under_way, anew.feeds, anew.lost, anew.listed_at) == (None, rest.feeds, rest.lost, None)
 
 
 def test_the_order_of_folders_is_no_other_scope() -> None:

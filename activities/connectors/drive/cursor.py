@@ -1,7 +1,8 @@
 """Where a connector stands: between two passes, or in the middle of one. What is still to be done stands in the memory.
 
 The change feeds' tokens are taken before anything is listed and move with every page that was read of them, so that
-whatever happens while a listing goes on is seen again after it.
+whatever happens while a listing goes on is seen again after it. What is known of a listing or of a folder is a model of
+its own, and is dropped whole with it.
 """
 
 from datetime import datetime
@@ -15,9 +16,8 @@ from headwater.connectors import InvalidCursor
 
 
 class Phase(StrEnum):
-    """What the next page does. A pass goes down this list; the three in the middle list everything anew."""
+    """What the next page does. A pass goes down this list; the first three list everything anew."""
 
-    REST = "rest"  # the pass is over, and another begins
     FOLDERS = "folders"  # a corpus's folders are listed, so that every file's place is known when it comes
     FILES = "files"  # and what is not a folder
     CRAWL = "crawl"  # what is due is done before the changes are read
@@ -25,13 +25,76 @@ class Phase(StrEnum):
     SETTLE = "settle"  # what is due is done, and the pass is over
 
 
-class Cursor(BaseModel):
-    """``feeds`` has the token of each change feed: of a shared drive by its id, of the account itself by ``""``."""
-
+class _Part(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    v: Literal[1] = 1
-    phase: Phase = Phase.REST
+    def with_(self, **fields: object) -> Self:
+        return self.model_copy(update=fields)
+
+
+class Listing(_Part):
+    """One listing, from its first page to its last."""
+
+    token: str | None = None
+    """Of the next page. Drive forgets it within hours."""
+
+    restarts: int = 0
+    is_second: bool = False
+    """It is made once more, since something changed while it was made."""
+
+
+class Crawl(_Part):
+    """One folder whose content is listed, and then held against what is known to be in it."""
+
+    folder: str
+    had_children: bool = False
+    listing: Listing | None = Listing()
+    """``None``: it was listed, and what is known to be in it and did not come up is looked for."""
+
+    after: str = ""
+
+
+class Walk(_Part):
+    """A pass under way."""
+
+    phase: Phase
+    began_at: datetime
+    epoch: str
+    """Names the part of the pass: a folder that carries it was crawled, or will be."""
+
+    is_whole: bool = False
+    """It lists everything."""
+
+    queue: tuple[str, ...] = ()
+    """Corpora to list, or feeds to read, beginning with the one under way."""
+
+    listing: Listing = Listing()
+    """Of the corpus under way."""
+
+    crawl: Crawl | None = None
+    taken: tuple[str, ...] = ()
+    """What the page before took of an answer before it had to end: the answer is asked for again, and these passed over."""
+
+    marks: dict[str, str] = {}
+    """Where the feeds stood when they were last looked at to see whether a listing was disturbed."""
+
+    had_items: bool = False
+    """Something was known when it began. What is known and does not come up is checked."""
+
+    has_items: bool = False
+    """Something was listed."""
+
+    is_doubtful: bool = False
+    """Nothing was listed where there was something before."""
+
+    has_gaps: bool = False
+    """Something could not be listed."""
+
+
+class Cursor(_Part):
+    """``feeds`` has the token of each change feed: of a shared drive by its id, of the account itself by ``""``."""
+
+    v: Literal[2] = 2
     scope: str
     """A fingerprint of what is wanted: a cursor of other settings tells nothing."""
 
@@ -45,39 +108,11 @@ class Cursor(BaseModel):
     listed_at: datetime | None = None
     """When the last listing of everything began that was finished."""
 
-    began_at: datetime | None = None
-    is_whole: bool = False
-    """This pass lists everything."""
+    has_gaps: bool = False
+    """That listing left something out."""
 
-    epoch: str = ""
-    """Names the part of the pass: a folder that carries it was crawled, or will be."""
-
-    queue: tuple[str, ...] = ()
-    """Corpora to list, or feeds to read, beginning with the one under way."""
-
-    token: str | None = None
-    """Of the next page of a listing. Drive forgets it within hours."""
-
-    restarts: int = 0
-    folder: str | None = None
-    """The folder that is being crawled."""
-
-    is_verifying: bool = False
-    """It was crawled, and what is known to be in it and did not come up is looked for."""
-
-    after: str = ""
-    had_children: bool = False
-    marks: dict[str, str] = {}
-    """Where the feeds stood when they were last looked at to see whether a listing was disturbed."""
-
-    is_second: bool = False
-    """The listing under way is made once more."""
-
-    had_documents: bool = False
-    is_doubtful: bool = False
-    """Nothing was listed where there was something before."""
-
-    listed: int = 0
+    under_way: Walk | None = None
+    """``None`` between two passes."""
 
     @classmethod
     def parse(cls, text: str, *, scope: str) -> Self:
@@ -85,7 +120,9 @@ class Cursor(BaseModel):
         try:
             cursor = cls.model_validate_json(text)
         except pydantic.ValidationError as error:
-            raise InvalidCursor("The cursor is not one of a Drive connector of this version.") from error
+            raise InvalidCursor(
+                "The cursor is not one of a Drive connector of this version: everything is listed anew."
+            ) from error
         if cursor.scope != scope:
             raise InvalidCursor("The connector's folders or shared drive are others than those of its cursor.")
         return cursor
@@ -93,18 +130,30 @@ class Cursor(BaseModel):
     def to_text(self) -> str:
         return self.model_dump_json(exclude_defaults=True)
 
+    @property
+    def walk(self) -> Walk:
+        """The pass under way."""
+        assert self.under_way is not None, "A page is asked for what it does in a pass, and none is under way."
+        return self.under_way
+
+    def on(self, **fields: object) -> Self:
+        """The pass goes on, with these fields."""
+        return self.with_(under_way=self.walk.with_(**fields))
+
     def to(self, phase: Phase, *, queue: tuple[str, ...] = ()) -> Self:
         """The beginning of another phase."""
-        return self.with_(phase=phase, queue=queue).at(None)
+        return self.on(phase=phase, queue=queue, listing=Listing(), crawl=None)
 
-    def at(self, folder: str | None, *, had_children: bool = False) -> Self:
-        """The beginning of a folder's listing, or of none."""
-        return self.with_(
-            folder=folder, had_children=had_children, token=None, is_verifying=False, after="", is_second=False
-        )
+    @property
+    def listing(self) -> Listing:
+        """The listing under way: of a folder, or of a corpus."""
+        crawl = self.walk.crawl
+        return self.walk.listing if crawl is None else crawl.listing or Listing()
 
-    def with_(self, **fields: object) -> Self:
-        return self.model_copy(update=fields)
+    def turned(self, **fields: object) -> Self:
+        """The listing under way goes on, with these fields."""
+        listing, crawl = self.listing.with_(**fields), self.walk.crawl
+        return self.on(listing=listing) if crawl is None else self.on(crawl=crawl.with_(listing=listing))
 
 
-__all__ = ["Cursor", "Phase"]
+__all__ = ["Crawl", "Cursor", "Listing", "Phase", "Walk"]

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any, Final, Self
 
+from activities.connectors.drive.asking import Asking
 from activities.connectors.drive.calls import DriveCalls, told_from_an_outage
 from activities.connectors.drive.config import DriveConfig
 from activities.connectors.drive.content import read_content
@@ -29,6 +30,9 @@ from activities.connectors.drive.work import work
 from headwater.connectors import Change, ChangePage, Description, FetchedDocument, InvalidCursor, Memory
 from headwater.errors import ValidationError
 
+# A page that took so long ends with what it has: what waits for it would give it up, and all would begin anew.
+PAGE_S: Final = 20.0
+
 _PHASES: Final[Mapping[Phase, Callable[[Page], ChangePage]]] = {
     Phase.FOLDERS: list_corpus,
     Phase.FILES: list_corpus,
@@ -43,7 +47,7 @@ class Drive:
 
     ``memory`` holds the tree; fetching needs none. ``sessions`` keeps sign-ins from one connector to the next;
     without it each page and each document signs in anew. ``now`` is the clock that expiry is compared with. ``wait`` sleeps
-    for so many seconds, or raises as soon as whoever uses the connector is to end.
+    for so many seconds, or raises as soon as whoever uses the connector is to end. After ``page_s`` a page ends with what it has.
     """
 
     def __init__(
@@ -54,12 +58,14 @@ class Drive:
         sessions: DriveSessions | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         wait: Callable[[float], None] = time.sleep,
+        page_s: float = PAGE_S,
     ) -> None:
         self._config = config
         self._memory = memory
         self._sessions = sessions
         self._now = now
         self._wait = wait
+        self._page_s = page_s
         self._scope = Scope(folder_ids=config.folder_ids, drive_id=config.drive_id)
         self._rules = config.grant_rules()
 
@@ -80,22 +86,25 @@ class Drive:
         return cls(DriveConfig.parse(config), memory=memory, sessions=sessions, wait=wait)
 
     def list_page(self, cursor: str | None, *, limit: int) -> ChangePage:
-        """The next page, for which Drive is asked once or, where something has to be looked up, a few times."""
+        """The next page: an answer of Drive's, and what has to be looked up for each item in it, as far as there is time.
+
+        What there was no time for is in the next page, however few documents are in this one.
+        """
         if self._memory is None:
             raise ValidationError("A Drive connector lists nothing without a memory.")
         stands = None if cursor is None else Cursor.parse(cursor, scope=self._scope.stamp)
         with self._lent() as calls:
             page = self._page(calls, stands, Tree(self._memory), limit)
-            if stands is None or stands.phase is Phase.REST:
+            if stands is None or stands.under_way is None:
                 return begin(page, stands, now=self._now())
-            return _PHASES[stands.phase](page)
+            return _PHASES[stands.under_way.phase](page)
 
     def restart(self, cursor: str | None) -> str | None:
         """The feeds go on where they stand, and everything is listed before they are read."""
         if cursor is None:
             return None
         try:
-            return Cursor.parse(cursor, scope=self._scope.stamp).to(Phase.REST).with_(listed_at=None).to_text()
+            return Cursor.parse(cursor, scope=self._scope.stamp).with_(listed_at=None, under_way=None).to_text()
         except InvalidCursor:
             return None
 
@@ -132,21 +141,31 @@ class Drive:
 
     def _page(self, calls: DriveCalls, stands: Cursor | None, tree: Tree, limit: int) -> Page:
         cursor = stands or Cursor(scope=self._scope.stamp)
-        patience = Patience(calls, wait=self._wait)
+        walk, until = cursor.under_way, time.monotonic() + self._page_s
+        patience = Patience(calls, self._wait)
         placing = Placing(
             calls=calls,
             tree=tree,
             sharing=Sharing(calls, self._rules, patience),
             patience=patience,
+            asking=Asking(calls, patience),
             scope=self._scope,
             feeds=dict(cursor.feeds),
             roots=frozenset(cursor.roots),
-            epoch=cursor.epoch,
-            is_whole=cursor.is_whole,
-            is_verified=cursor.had_documents,
+            epoch="" if walk is None else walk.epoch,
+            is_whole=walk is not None and walk.is_whole,
+            is_verified=walk is not None and walk.had_items,
             now=self._now(),
         )
-        return Page(calls=calls, tree=tree, scope=self._scope, placing=placing, cursor=cursor, limit=limit)
+        return Page(
+            calls=calls,
+            tree=tree,
+            scope=self._scope,
+            placing=placing,
+            cursor=cursor,
+            limit=limit,
+            is_late=lambda: time.monotonic() >= until,
+        )
 
 
 __all__ = ["Drive"]

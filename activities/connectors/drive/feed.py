@@ -1,5 +1,8 @@
 """The change feeds: each is read to its end, page by page, and its token moves with every page."""
 
+from functools import partial
+
+from activities.connectors.drive.asking import UNTOLD
 from activities.connectors.drive.cursor import Cursor, Phase
 from activities.connectors.drive.errors import SharedDriveGone
 from activities.connectors.drive.item import How, Item, is_id
@@ -7,28 +10,29 @@ from activities.connectors.drive.kinds import Way
 from activities.connectors.drive.passing import Page
 from activities.connectors.drive.roots import gone
 from activities.connectors.drive.tree import AWAITED, Due
-from headwater.connectors import ChangePage, DocumentFault
+from headwater.connectors import ChangePage
 
 
 def read_changes(page: Page) -> ChangePage:
     """The next page of the feed that comes first in the queue."""
     cursor = page.cursor
-    if not cursor.queue:
+    if not cursor.walk.queue:
         return page.end(cursor.to(Phase.SETTLE))
-    feed = cursor.queue[0]
+    feed = cursor.walk.queue[0]
     feeds = page.placing.feeds
     try:
         answer = page.calls.changes(feeds[feed], page_size=page.limit, drive_id=feed or None)
     except SharedDriveGone:
         return page.end(_without(page, feed))
-    _take(page, answer["changes"])
+    if not _take(page, answer["changes"]):
+        return page.cut()
     token = answer.get("nextPageToken")
     feeds[feed] = token or answer["newStartPageToken"]
     return page.end(cursor if token else _after(cursor))
 
 
 def _after(cursor: Cursor) -> Cursor:
-    queue = cursor.queue[1:]
+    queue = cursor.walk.queue[1:]
     return cursor.to(Phase.CHANGES, queue=queue) if queue else cursor.to(Phase.SETTLE)
 
 
@@ -39,10 +43,10 @@ def _without(page: Page, feed: str) -> Cursor:
         page.unlisted.append(gone(feed))
         return cursor.with_(lost=(*cursor.lost, feed))
     del page.placing.feeds[feed]
-    return cursor.with_(listed_at=None, began_at=None)
+    return cursor.with_(listed_at=None).on(is_whole=False)
 
 
-def _take(page: Page, changes: list[dict[str, object]]) -> None:
+def _take(page: Page, changes: list[dict[str, object]]) -> bool:
     """Of several entries for one file the last counts. Drive's own rule: what is removed has no file, only an id."""
     latest: dict[str, dict[str, object]] = {}
     for change in changes:
@@ -56,11 +60,14 @@ def _take(page: Page, changes: list[dict[str, object]]) -> None:
         for file_id, item in items.items()
         for each in (file_id, AWAITED + file_id, *(item.parents if item is not None else ()))
     )
-    for file_id, item in items.items():
-        if item is None:
-            _without_item(page, file_id, is_removed=latest[file_id].get("removed") is True)
-        else:
-            page.placing.take(item, How.TOLD)
+    return page.take_each(
+        {
+            file_id: partial(_without_item, page, file_id, is_removed=latest[file_id].get("removed") is True)
+            if item is None
+            else partial(page.placing.take, item, How.TOLD)
+            for file_id, item in items.items()
+        }
+    )
 
 
 def _item(change: dict[str, object]) -> Item | None:
@@ -81,10 +88,10 @@ def _without_item(page: Page, file_id: str, *, is_removed: bool) -> None:
             if item is not None:
                 placing.take(item, How.ASKED)
                 return
-        if known is not None and not page.scope.is_flat:
+        if known is not None:
             page.make_sure("")
-    except DocumentFault as fault:
-        placing.fail(file_id, fault)
+    except UNTOLD as why:
+        placing.fail(file_id, why)
         return
     is_asked = page.scope.is_flat and known is not None and known.way is Way.FOLDER
     placing.lose(file_id, due=Due.ASK if is_asked else Due.DROP)

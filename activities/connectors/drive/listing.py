@@ -9,19 +9,19 @@ from activities.connectors.drive.passing import Page
 from activities.connectors.drive.roots import gone
 from headwater.connectors import ChangePage, InvalidCursor, Unlisted
 
-RESTARTS_MAX = 2
+RESTARTS_MAX = 2  # of one listing
 _FOLDERS = f"mimeType = {quote(FOLDER)} and trashed = false"
 _FILES = f"mimeType != {quote(FOLDER)} and trashed = false"
 
 
 def list_corpus(page: Page) -> ChangePage:
     """The next page of the corpus that comes first in the queue. A page may be empty and not the last."""
-    cursor = page.cursor
-    corpus, is_folders = cursor.queue[0], cursor.phase is Phase.FOLDERS
+    cursor, walk = page.cursor, page.cursor.walk
+    corpus, is_folders = walk.queue[0], walk.phase is Phase.FOLDERS
     try:
         answer = page.calls.files(
             _FOLDERS if is_folders else _FILES,
-            page_token=cursor.token,
+            page_token=walk.listing.token,
             page_size=FILES_MAX if is_folders else page.limit,
             drive_id=corpus or None,
         )
@@ -30,23 +30,25 @@ def list_corpus(page: Page) -> ChangePage:
     except SharedDriveGone:
         page.unlisted.append(gone(corpus))
         return page.end(_after(page, cursor.with_(lost=(*cursor.lost, corpus))))
+    if not page.take(answer["files"], How.LISTED):
+        return page.cut()
     note_incomplete(page, answer, corpus)
-    page.take(answer["files"], How.LISTED)
     token = answer.get("nextPageToken")
     if token:
-        return page.end(cursor.with_(token=token))
+        return page.end(cursor.turned(token=token))
     if (second := once_more(page, corpus)) is not None:
         return page.end(second)
     if is_folders:
-        return page.end(cursor.to(Phase.FILES, queue=cursor.queue))
+        return page.end(cursor.to(Phase.FILES, queue=walk.queue))
     return page.end(_after(page, cursor))
 
 
 def again(cursor: Cursor) -> Cursor:
     """The listing from its first page: its tokens are good for hours. Raises `InvalidCursor` if that does not help."""
-    if cursor.token is None or cursor.restarts >= RESTARTS_MAX:
+    listing = cursor.listing
+    if listing.token is None or listing.restarts >= RESTARTS_MAX:
         raise InvalidCursor("Drive refused the page tokens that it gave for a listing: everything is listed anew.")
-    return cursor.with_(token=None, restarts=cursor.restarts + 1)
+    return cursor.turned(token=None, restarts=listing.restarts + 1)
 
 
 def once_more(page: Page, feed: str) -> Cursor | None:
@@ -55,13 +57,13 @@ def once_more(page: Page, feed: str) -> Cursor | None:
     What is deleted or moved while pages are turned may take others with it over the edge of a page, of which no feed
     tells.
     """
-    cursor = page.cursor
-    if cursor.token is None or cursor.is_second:
+    cursor, walk = page.cursor, page.cursor.walk
+    if cursor.listing.token is None or cursor.listing.is_second:
         return None
     now = page.calls.start_page_token(drive_id=feed or None)
-    if now == cursor.marks.get(feed, page.placing.feeds.get(feed)):
+    if now == walk.marks.get(feed, page.placing.feeds.get(feed)):
         return None
-    return cursor.with_(token=None, is_second=True, marks={**cursor.marks, feed: now})
+    return cursor.turned(token=None, is_second=True).on(marks={**walk.marks, feed: now})
 
 
 def note_incomplete(page: Page, answer: dict[str, object], corpus: str) -> None:
@@ -72,13 +74,14 @@ def note_incomplete(page: Page, answer: dict[str, object], corpus: str) -> None:
 
 
 def _after(page: Page, cursor: Cursor) -> Cursor:
-    queue = cursor.queue[1:]
-    if queue:
+    walk = cursor.walk
+    if queue := walk.queue[1:]:
         return cursor.to(Phase.FOLDERS, queue=queue)
-    if cursor.had_documents and not cursor.listed + page.placing.documents:
-        # So a lost right looks that takes everything away at once; the feed tells of files that were deleted.
-        page.unlisted.append(Unlisted("", "Drive lists nothing where it listed documents before: none is deleted."))
-        cursor = cursor.with_(is_doubtful=True)
+    if walk.had_items and not (walk.has_items or page.placing.has_listed):
+        # So a lost right looks that takes everything away at once: no folder and no file. Files that were deleted the feed
+        # tells, and what is left of a corpus, if it is only its folders, shows that it can be listed.
+        page.unlisted.append(Unlisted("", "Drive lists nothing where it listed something before: none is deleted."))
+        cursor = cursor.on(is_doubtful=True)
     return cursor.to(Phase.CRAWL)
 
 

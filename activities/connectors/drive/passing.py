@@ -1,20 +1,26 @@
-"""One page of a pass: where it stands, and what comes together in it."""
+"""One page of a pass: where it stands, what comes together in it, and when it ends.
 
-from collections.abc import Iterable
+A page does what is to be done piece by piece, each wholly or not at all, and ends early where it is full, took long, or Drive
+wants to be asked later. What it did counts then, so that whoever asks again, as often as it takes, comes to the end.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
-from activities.connectors.drive.calls import DriveCalls
+from activities.connectors.drive.calls import MY_DRIVE, DriveCalls
 from activities.connectors.drive.cursor import Cursor
 from activities.connectors.drive.item import How, Item
 from activities.connectors.drive.placing import Placing
 from activities.connectors.drive.scope import Scope
 from activities.connectors.drive.tree import AWAITED, Tree
-from headwater.connectors import ChangePage, SourceUnavailable, Unlisted
+from headwater.connectors import ChangePage, DocumentRefused, SourceUnavailable, Unlisted
+from headwater.errors import TransientError
 
 
 @dataclass(slots=True)
 class Page:
-    """``cursor`` is where the page began; each step says where it ends."""
+    """``cursor`` is where the page began; each step says where it ends. ``is_late`` says that it took long."""
 
     calls: DriveCalls
     tree: Tree
@@ -22,17 +28,44 @@ class Page:
     placing: Placing
     cursor: Cursor
     limit: int
+    is_late: Callable[[], bool]
     _is_sure: set[str] = field(default_factory=set)
 
-    def take(self, raws: Iterable[object], how: How, *, under: str | None = None) -> None:
-        """Items of an answer, with one look into the memory for all of them."""
+    def take(self, raws: Iterable[object], how: How, *, under: str | None = None) -> bool:
+        """Takes the items of an answer, with one look into the memory for all of them. Whether it took all: see `cut`."""
         parsed = [Item.parse(raw) if isinstance(raw, dict) else None for raw in raws]
-        items = [item for item in parsed if item is not None]
-        if len(items) < len(parsed):
+        items = {item.id: item for item in parsed if item is not None}
+        self.tree.load(each for item in items.values() for each in (item.id, AWAITED + item.id, *item.parents))
+        pieces = {item.id: partial(self.placing.take, item, how, under=under) for item in items.values()}
+        if not self.take_each(pieces):
+            return False
+        if None in parsed:
             self.unlisted.append(Unlisted("", "Drive listed what cannot be read: nothing is deleted meanwhile."))
-        self.tree.load(each for item in items for each in (item.id, AWAITED + item.id, *item.parents))
-        for item in items:
-            self.placing.take(item, how, under=under)
+        return True
+
+    def take_each(self, pieces: Mapping[str, Callable[[], None]]) -> bool:
+        """The same of what one answer makes to do, by the ids of the items that it is about."""
+        over = self.cursor.walk.taken
+        left = [file_id for file_id in pieces if file_id not in over]
+        done = self.carry_out([pieces[file_id] for file_id in left])
+        if done < len(left):
+            self.cursor = self.cursor.on(taken=(*over, *left[:done]))
+            return False
+        return True
+
+    def carry_out(self, pieces: Sequence[Callable[[], None]]) -> int:
+        """Carries out the pieces in their order until the page has to end. How many: at least one, if there is one."""
+        for done, piece in enumerate(pieces):
+            if done and (self.is_late() or len(self.placing.changes) >= self.limit):
+                return done
+            try:
+                with self.placing.wholly():
+                    piece()
+            except TransientError:
+                if not done:
+                    raise
+                return done  # the next page meets it, and says so
+        return len(pieces)
 
     @property
     def unlisted(self) -> list[Unlisted]:
@@ -45,26 +78,53 @@ class Page:
         Raises `SourceUnavailable`; of a shared drive as `SharedDriveGone`, which the next pass will confirm; and
         `DocumentFault` where Drive fails to say so, so that nobody can be sure.
         """
-        if drive_id and drive_id in self.placing.feeds and drive_id not in self._is_sure:
-            self.placing.patience.ask(lambda: self.calls.shared_drive(drive_id))
-            self._is_sure.add(drive_id)
-        for folder_id in self.placing.roots if not self.scope.is_flat else ():
-            if folder_id not in self._is_sure and self.placing.ask(folder_id) is None:
+        for each in dict.fromkeys((drive_id, self.scope.drive_id or "")):
+            if each and each in self.placing.feeds and each not in self._is_sure:
+                self.placing.patience.ask(partial(self.calls.shared_drive, each))
+                self._is_sure.add(each)
+        for folder_id in self._above_all():
+            if folder_id not in self._is_sure and not self._is_there(folder_id):
                 raise lost_root(folder_id, self.calls.account)
             self._is_sure.add(folder_id)
 
-    def end(self, cursor: Cursor, *, is_done: bool = False) -> ChangePage:
+    def _above_all(self) -> Collection[str]:
+        """The folders that must be there for anything to be. An account has always one."""
+        if not self.scope.is_flat:
+            return self.placing.roots
+        return () if self.scope.drive_id else (MY_DRIVE,)
+
+    def _is_there(self, folder_id: str) -> bool:
+        try:
+            return self.placing.ask(folder_id) is not None
+        except DocumentRefused:
+            return False
+
+    def cut(self) -> ChangePage:
+        """The page, which had to end in the middle of an answer: the next one asks for it again."""
+        return self._ended(self.cursor)
+
+    def end(self, cursor: Cursor) -> ChangePage:
         """The page, with its changes, going on at ``cursor``; what is to be remembered is written."""
+        return self._ended(cursor.on(taken=()))
+
+    def finish(self, cursor: Cursor, *, is_whole: bool) -> ChangePage:
+        """The last page of a pass; the next one begins at ``cursor``."""
+        return self._ended(cursor, is_done=True, is_whole=is_whole)
+
+    def _ended(self, cursor: Cursor, *, is_done: bool = False, is_whole: bool = False) -> ChangePage:
         self.tree.flush()
         cursor = cursor.with_(feeds=dict(self.placing.feeds), roots=tuple(sorted(self.placing.roots)))
         if not is_done:
-            cursor = cursor.with_(listed=cursor.listed + self.placing.documents)
+            walk = cursor.walk
+            cursor = cursor.on(
+                has_items=walk.has_items or self.placing.has_listed, has_gaps=walk.has_gaps or bool(self.unlisted)
+            )
         return ChangePage(
             changes=tuple(self.placing.changes.values()),
             cursor=cursor.to_text(),
             done=is_done,
             unlisted=tuple(self.unlisted),
-            is_whole=is_done and cursor.is_whole,
+            is_whole=is_whole,
         )
 
 

@@ -3,25 +3,25 @@
 All ways on which something is learnt of an item end here, so that a file is in reach or out of it by one rule.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Final
 
 from activities.connectors.drive import documents
+from activities.connectors.drive.asking import UNTOLD, Asking, Untold
 from activities.connectors.drive.calls import DriveCalls
-from activities.connectors.drive.errors import DriveFault
+from activities.connectors.drive.crawling import due_of_folder
 from activities.connectors.drive.grants import Denial
 from activities.connectors.drive.item import How, Item
 from activities.connectors.drive.kinds import Way
 from activities.connectors.drive.patience import Patience
 from activities.connectors.drive.scope import Scope
 from activities.connectors.drive.sharing import Sharing
-from activities.connectors.drive.shortcuts import place_shortcut
-from activities.connectors.drive.tree import AWAITED, FAILED, LOST, ORPHANS, ROOT, Due, Node, Tree, node_of
-from headwater.connectors import Change, DocumentDenied, DocumentFault, DocumentGone, DocumentRefused, Link, Unlisted
-
-RESOLVED_MAX: Final = 200  # folders that are asked for in one page only to know where something lies
+from activities.connectors.drive.shortcuts import follow, pointers_to, wait_for
+from activities.connectors.drive.tree import AWAITED, DEPTH_MAX, FAILED, LOST, ORPHANS, ROOT, Due, Node, Tree, node_of
+from headwater.connectors import Change, DocumentFault, Link, Unlisted
+from headwater.errors import TransientError
 
 
 @dataclass(slots=True)
@@ -32,6 +32,7 @@ class Placing:
     tree: Tree
     sharing: Sharing
     patience: Patience
+    asking: Asking
     scope: Scope
     feeds: dict[str, str]
     roots: frozenset[str]
@@ -45,9 +46,25 @@ class Placing:
     """By file id: what is learnt last counts."""
 
     unlisted: list[Unlisted] = field(default_factory=list)
-    documents: int = 0
-    _faults: dict[str, DocumentFault] = field(default_factory=dict)
-    resolved: set[str] = field(default_factory=set)
+    has_listed: bool = False
+    foreign: set[str] = field(default_factory=set)
+    """Shared drives that the account is no member of."""
+
+    _resolved: set[str] = field(default_factory=set)
+
+    @contextmanager
+    def wholly(self) -> Iterator[None]:
+        """What is placed in here is placed wholly, or not at all where Drive has to be asked again for it."""
+        changes, feeds, unlisted, has_listed = dict(self.changes), dict(self.feeds), len(self.unlisted), self.has_listed
+        try:
+            with self.tree.wholly():
+                yield
+        except TransientError:
+            self.changes, self.has_listed = changes, has_listed
+            self.feeds.clear()
+            self.feeds.update(feeds)
+            del self.unlisted[unlisted:]
+            raise
 
     def take(self, item: Item, how: How, *, under: str | None = None) -> None:
         """The item is in this state. ``under`` is a shortcut, or crawled folder, under which it was found."""
@@ -63,6 +80,7 @@ class Placing:
             if known is not None:
                 self.lose(item.id)
             return
+        self.has_listed |= how is How.LISTED
         if known is not None and known.is_held and not item.is_document:
             self._delete(item.id)
         self.tree.forget(AWAITED + item.id)
@@ -70,7 +88,9 @@ class Placing:
             case Way.FOLDER:
                 self._folder(item, known, parents, how, under)
             case Way.SHORTCUT:
-                place_shortcut(self, item, known, parents, how)
+                was_here = set(self.tree.links(item.id)) == set(parents)
+                self.tree.place(item.id, node_of(item, epoch=self._seen(known, how)), parents, due=None)
+                follow(self, item, how, was_here=was_here)
             case _:
                 self._document(item, known, parents, how)
 
@@ -89,16 +109,16 @@ class Placing:
             return
         try:
             item = self.ask(link.node)
-        except DocumentFault as fault:
-            self.fail(link.node, fault)
+        except UNTOLD as why:
+            self.fail(link.node, why)
             return
         if item is None:
             self._lose(link.node, known, Due.DROP)
         else:
             self.take(item, How.ASKED)
 
-    def fail(self, file_id: str, fault: DocumentFault) -> None:
-        """Drive fails at the item, of which something else may be true by now: it is asked for again by the next pass.
+    def fail(self, file_id: str, why: Untold) -> None:
+        """Drive does not tell how the item is, and something else may be true by now: the next pass asks for it again.
 
         A document is withheld until then. What is known to be in a folder is asked for one by one.
         """
@@ -106,9 +126,10 @@ class Placing:
         self.tree.note_failed(file_id, known.drive_id if known is not None else "")
         path = "/".join(self.tree.path(file_id))
         if known is not None and known.is_document:
-            self.changes[file_id] = documents.withheld(file_id, Denial.FAULT, path=path)
+            denial = Denial.FAULT if isinstance(why, DocumentFault) else Denial.UNREADABLE
+            self.changes[file_id] = documents.withheld(file_id, denial, path=path)
             return
-        self.unlisted.append(Unlisted(path or f"file {file_id}", str(fault)))
+        self.unlisted.append(Unlisted(path or f"file {file_id}", str(why)))
         if known is not None and known.way is Way.FOLDER and known.epoch != self.epoch:
             self.tree.note(file_id, replace(known, epoch=self.epoch))  # or a cycle of folders would be checked for ever
             for link in list(self.tree.links(file_id).values()):
@@ -119,31 +140,11 @@ class Placing:
         return self.tree.is_placed(node) and (self.scope.is_flat or self.tree.reaches(node))
 
     def ask(self, file_id: str, *, resource_key: str | None = None) -> Item | None:
-        """The item as it is now; ``None`` if it is gone or hidden, which nobody can tell apart.
-
-        Raises `DocumentFault` where Drive fails at it, or refuses for a reason that tells nothing of that.
-        """
-        if file_id in self._faults:
-            raise self._faults[file_id]
-        try:
-            return self.patience.ask(lambda: self._ask(file_id, resource_key))
-        except (DocumentGone, DocumentDenied):
-            return None
-        except DocumentRefused as refusal:
-            fault = DocumentFault(str(refusal))
-        except DocumentFault as again:
-            fault = again
-        self._faults[file_id] = fault
-        raise fault
-
-    def _ask(self, file_id: str, resource_key: str | None) -> Item:
-        item = Item.parse(self.calls.file(file_id, resource_key=resource_key))
-        if item is None:
-            raise DriveFault(f"What Drive says of file {file_id} cannot be read: it is asked again.")
-        return item
+        """The item as it is now, as `Asking.ask` says it."""
+        return self.asking.ask(file_id, resource_key=resource_key)
 
     def _lose(self, file_id: str, known: Node | None, due: Due) -> None:
-        self.wait_for(file_id, self._shortcuts(file_id))
+        wait_for(self.tree, file_id, pointers_to(self.tree, file_id))
         self.tree.forget(file_id)
         if known is None or known.is_document:
             self._delete(file_id)
@@ -160,7 +161,7 @@ class Placing:
             parents.append(ORPHANS)
         if item.id in self.roots and ROOT in self.tree.links(item.id):
             parents.append(ROOT)
-        parents += self._shortcuts(item.id)
+        parents += pointers_to(self.tree, item.id)
         if under is not None:
             parents.append(under)
         return list(dict.fromkeys(parents))
@@ -174,33 +175,18 @@ class Placing:
         is_partial = how is How.LISTED and item.way is Way.FOLDER
         return [parent for parent in above if is_partial or self._resolve(parent)]
 
-    def _shortcuts(self, file_id: str) -> list[str]:
-        """The shortcuts in reach that lead to the item, or wait for it."""
-        above = {*self.tree.links(file_id), *self.tree.links(AWAITED + file_id)} - {ROOT, LOST}
-        return sorted(parent for parent in above if self._is_way(parent, file_id))
-
-    def _is_way(self, parent: str, file_id: str) -> bool:
-        above = self.tree.node(parent)
-        return above is not None and above.way is Way.SHORTCUT and self.tree.reaches(parent, avoiding=file_id)
-
-    def wait_for(self, file_id: str, shortcuts: Iterable[str]) -> None:
-        """The item is gone or hidden, and wanted: when it comes back it is told of, and its shortcuts are not."""
-        waiting = dict.fromkeys((*self.tree.links(AWAITED + file_id), *shortcuts))
-        if waiting:
-            self.tree.place(AWAITED + file_id, Node("", Way.UNSUPPORTED), list(waiting), due=None)
-
     def _resolve(self, folder_id: str) -> bool:
         """Whether it is known where the folder lies. A folder that is not known is asked for, with those above it."""
         todo = [folder_id]
         for each in todo:
-            if self.tree.is_placed(each) or each in self.resolved:
+            if self.tree.is_placed(each) or each in self._resolved:
                 continue
-            if len(self.resolved) >= RESOLVED_MAX:
+            if len(todo) > DEPTH_MAX:
                 break
-            self.resolved.add(each)
+            self._resolved.add(each)
             try:
                 folder = self.ask(each)
-            except DocumentFault:
+            except UNTOLD:
                 self.tree.note_failed(each, "")
                 continue
             if folder is None or folder.way is not Way.FOLDER:
@@ -211,8 +197,7 @@ class Placing:
         return self.tree.is_placed(folder_id)
 
     def _document(self, item: Item, known: Node | None, parents: list[str], how: How) -> None:
-        self.documents += 1
-        self.tree.place(item.id, node_of(item, epoch=self.epoch_of(known, how)), parents, due=None)
+        self.tree.place(item.id, node_of(item, epoch=self._seen(known, how)), parents, due=None)
         if known is not None and known.is_held and item.way is Way.UNSUPPORTED:
             self._delete(item.id)  # what is held of it was of another type
             return
@@ -231,26 +216,25 @@ class Placing:
         stamp = self.sharing.stamp_if_told(item)
         if stamp is None and known is not None and how in (How.TOLD, How.ASKED):
             stamp = self.sharing.stamp_of(item)
-        is_new = known is None or not was_there
-        match how:
-            case How.LISTED:
-                is_due = False
-            case How.CRAWLED:
-                is_due = known is None or known.epoch != self.epoch
-            case _ if is_new:
-                is_due = True
-            case _ if under is not None:
-                is_only_there = not any(parent in parents for parent in item.parents)
-                is_due = (self.is_whole or is_only_there) and known is not None and known.epoch != self.epoch
-            case _:
-                is_due = known is None or stamp is None or _differs(known, item, stamp) or set(held) != set(parents)
-        epoch = self.epoch if is_due or how is How.LISTED or known is None else known.epoch
-        due = Due.CRAWL if is_due or any(link.due == Due.CRAWL for link in held.values()) else None
-        if due is None and how is How.LISTED and self.is_verified:
-            due = Due.VERIFY
+        due = due_of_folder(
+            how,
+            is_new=known is None or not was_there,
+            is_changed=known is None or stamp is None or _differs(known, item, stamp) or set(held) != set(parents),
+            is_crawled=known is not None and known.epoch == self.epoch,
+            is_pointed_at=under is not None,
+            lies_elsewhere=any(parent in parents for parent in item.parents),
+            is_whole=self.is_whole,
+            is_verified=self.is_verified,
+        )
+        if how is not How.LISTED and due is None and known is not None:
+            epoch = known.epoch
+        else:
+            epoch = self.epoch
+        if any(link.due == Due.CRAWL for link in held.values()):
+            due = Due.CRAWL
         self.tree.place(item.id, node_of(item, access=stamp, epoch=epoch), parents, due=due)
 
-    def epoch_of(self, known: Node | None, how: How) -> str:
+    def _seen(self, known: Node | None, how: How) -> str:
         """What the feed tells of did not come up yet where it lies: its folder may have been hidden since."""
         if how is How.TOLD:
             return "" if known is None else known.epoch

@@ -12,19 +12,20 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Final
 
-from activities.connectors.drive.calls import MY_DRIVE, DriveCalls
-from activities.connectors.drive.cursor import Cursor, Phase
+from activities.connectors.drive.calls import MY_DRIVE
+from activities.connectors.drive.cursor import Cursor, Phase, Walk
 from activities.connectors.drive.errors import DriveFault, SharedDriveGone
 from activities.connectors.drive.item import NAME_MAX, Item, is_id, storable
 from activities.connectors.drive.kinds import Way
 from activities.connectors.drive.passing import Page, lost_root
 from activities.connectors.drive.tree import FAILED, LOST, ORPHANS, ROOT, Due, Node
-from headwater.connectors import ChangePage, DocumentFault, SourceUnavailable, Unlisted
+from headwater.connectors import ChangePage, DocumentFault, DocumentRefused, SourceUnavailable, Unlisted
 
 # The feed is silent where permissions come down from a folder, and now and then where they should not be: so often
 # all is listed.
 RELIST_AFTER: Final = timedelta(hours=24)
-DRIVES_MAX: Final = 5_000
+RELIST_GAPS_AFTER: Final = timedelta(hours=1)  # if the last listing of everything left something out
+FOLLOWED_MAX: Final = 5_000  # shared drives
 FAILED_MAX: Final = 1_000  # asked for again in one pass
 _MY_DRIVE_NAME: Final = "My Drive"
 _ORPHANS_NAME: Final = "Shared with me"
@@ -34,20 +35,15 @@ def begin(page: Page, cursor: Cursor | None, *, now: datetime) -> ChangePage:
     """The first page of a pass, in which nothing is listed yet. ``cursor`` is that of the pass before."""
     stamp = secrets.token_hex(4)
     old = cursor or Cursor(scope=page.scope.stamp)
-    is_whole = cursor is None or old.listed_at is None or now - old.listed_at >= RELIST_AFTER
+    is_whole = old.listed_at is None or now - old.listed_at >= (RELIST_GAPS_AFTER if old.has_gaps else RELIST_AFTER)
     page.placing.epoch, page.placing.is_whole = f"{stamp}-listing", is_whole
-    new = Cursor(
-        scope=page.scope.stamp,
-        listed_at=old.listed_at,
-        began_at=now,
-        is_whole=is_whole,
-        epoch=page.placing.epoch,
-        lost=old.lost,
-    )
+    # The first phase is known once the roots are.
+    walk = Walk(phase=Phase.CRAWL, began_at=now, is_whole=is_whole, epoch=page.placing.epoch)
+    new = old.with_(under_way=walk)
     if page.scope.is_flat:
         new = _begin_flat(page, new)
     elif not _begin_folders(page, new):
-        return page.end(old.with_(is_whole=False), is_done=True)
+        return page.finish(old, is_whole=False)
     _ask_again(page)
     if not is_whole:
         return page.end(to_changes(page, new))
@@ -60,9 +56,9 @@ def begin(page: Page, cursor: Cursor | None, *, now: datetime) -> ChangePage:
 
 def to_changes(page: Page, cursor: Cursor) -> Cursor:
     """The feeds are read from here on: folders that change are crawled, even if they were in this pass."""
-    epoch = cursor.epoch.replace("-listing", "-changes")
+    epoch = cursor.walk.epoch.replace("-listing", "-changes")
     feeds = tuple(feed for feed in sorted(page.placing.feeds) if feed not in cursor.lost)
-    return cursor.to(Phase.CHANGES, queue=feeds).with_(epoch=epoch)
+    return cursor.to(Phase.CHANGES, queue=feeds).on(epoch=epoch)
 
 
 def _begin_folders(page: Page, cursor: Cursor) -> bool:
@@ -98,7 +94,7 @@ def _begin_folders(page: Page, cursor: Cursor) -> bool:
         else:
             node = Node(root.name, Way.FOLDER, version=root.version, drive_id=root.drive_id)
             stamp = page.placing.sharing.stamp_of(root)
-            _keep(page, root.id, replace(node, access=stamp), is_crawled=cursor.is_whole or None)
+            _keep(page, root.id, replace(node, access=stamp), is_crawled=cursor.walk.is_whole or None)
     return True
 
 
@@ -140,8 +136,11 @@ def _note_lost(page: Page, folder_id: str) -> bool:
 
 
 def _root(page: Page, folder_id: str) -> Item | None:
-    """The folder; ``None`` if it is deleted or hidden. A lost sign-in is neither, and is raised."""
-    root = page.placing.ask(folder_id)
+    """The folder; ``None`` if it is deleted or hidden, or Drive refuses to show it. A lost sign-in is raised."""
+    try:
+        root = page.placing.ask(folder_id)
+    except DocumentRefused:
+        return None
     if root is not None and root.way is not Way.FOLDER:
         raise SourceUnavailable(
             f"{folder_id} is no folder of Drive: remove the connector and add it with a folder's id."
@@ -177,7 +176,7 @@ def _forget_others(page: Page) -> None:
 
 
 def _begin_flat(page: Page, cursor: Cursor) -> Cursor:
-    calls, placing = page.calls, page.placing
+    calls, placing, is_whole = page.calls, page.placing, cursor.walk.is_whole
     drives: dict[str, str] = {}
     roots: dict[str, Node] = {}
     if page.scope.drive_id is None:
@@ -186,7 +185,7 @@ def _begin_flat(page: Page, cursor: Cursor) -> Cursor:
             raise lost_root(MY_DRIVE, calls.account)
         roots[mine.id] = Node(_MY_DRIVE_NAME, Way.FOLDER)
         _begin_feed(page, "")
-        drives = _drives(calls)
+        drives = _drives(page)
     lost = _lost(page, drives)
     for drive_id, name in drives.items():
         roots[drive_id] = Node(name, Way.FOLDER, drive_id=drive_id)
@@ -198,21 +197,25 @@ def _begin_flat(page: Page, cursor: Cursor) -> Cursor:
     for root, node in roots.items():
         if node.drive_id:
             node = replace(node, access=placing.sharing.stamp_of_drive(root))
-        due = Due.VERIFY if had and cursor.is_whole else None
+        due = Due.VERIFY if had and is_whole else None
         is_back = root in page.cursor.lost  # nobody told of what happened in it meanwhile
-        _keep(page, root, node, is_crawled=False if cursor.is_whole else is_back or None, otherwise=due)
-    return cursor.with_(lost=lost, had_documents=had and cursor.is_whole)
+        _keep(page, root, node, is_crawled=False if is_whole else is_back or None, otherwise=due)
+    return cursor.with_(lost=lost).on(had_items=had and is_whole)
 
 
-def _drives(calls: DriveCalls) -> dict[str, str]:
+def _drives(page: Page) -> dict[str, str]:
     """The shared drives of which the account is a member, with their names."""
     found: dict[str, str] = {}
     token: str | None = None
-    for _ in range(DRIVES_MAX):
-        answer = calls.shared_drives(page_token=token)
+    for _ in range(FOLLOWED_MAX):  # a page may be empty and not the last
+        answer = page.calls.shared_drives(page_token=token)
         found.update((drive["id"], _name(drive)) for drive in answer["drives"] if is_id(drive.get("id")))
         token = answer.get("nextPageToken")
-        if not token or len(found) >= DRIVES_MAX:
+        if not token:
+            return found
+        if len(found) >= FOLLOWED_MAX:
+            where = f"The account is a member of more than {FOLLOWED_MAX:,} shared drives: the others are not followed."
+            page.unlisted.append(Unlisted("shared drives", where))
             return found
     raise DriveFault("The list of shared drives has no last page: it is asked for again.")
 

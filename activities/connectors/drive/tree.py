@@ -4,7 +4,8 @@ Drive's feed says that a folder moved and nothing of what is in it, so that the 
 graph: old items have several parents, a shortcut is the parent of what it leads to, and there are cycles.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final, Self
@@ -14,14 +15,12 @@ from activities.connectors.drive.kinds import Way
 from headwater.connectors import Forgotten, Link, Memory
 
 ROOT: Final = ""  # the parent of what hangs under nothing
-LOST: Final = (
-    "-"  # the parent of what is out of reach and only remembered until nothing hangs under it; no id is so short
-)
+# The parent of what is out of reach and only remembered until nothing hangs under it; no id is so short.
+LOST: Final = "-"
 ORPHANS: Final = "+"  # the parent of what lies in no folder that the account sees
-AWAITED: Final = (
-    "?"  # before the id of what a shortcut leads to and nobody sees: once it is told of, it is known as wanted
-)
-FAILED: Final = "!"  # the parent, and before the id, of what Drive failed at: the next pass asks for it
+# Before the id of what a shortcut leads to and nobody sees: once it is told of, it is known as wanted.
+AWAITED: Final = "?"
+FAILED: Final = "!"  # the parent, and before the id, of what Drive did not tell of: the next pass asks for it
 DEPTH_MAX: Final = 200  # Drive nests a hundred folders at most, and shortcuts lead on from there
 
 
@@ -106,6 +105,18 @@ class Tree:
         self._memory = memory
         self._known: dict[str, dict[str, Link]] = {}
         self._writes: list[Link | Forgotten] = []
+        self._before: list[tuple[str, dict[str, Link]]] = []
+
+    @contextmanager
+    def wholly(self) -> Iterator[None]:
+        """What is changed in here is changed wholly, or not at all where it raises."""
+        writes, self._before = len(self._writes), []
+        try:
+            yield
+        except BaseException:
+            del self._writes[writes:]
+            self._known.update(reversed(self._before))
+            raise
 
     def load(self, nodes: Iterable[str]) -> None:
         """Looks up these items and all that is above them, a level at a time and not an item at a time."""
@@ -160,16 +171,19 @@ class Tree:
                 self.mark(link, None)
 
     def unlink(self, node: str, parent: str) -> None:
-        if self._known_of(node).pop(parent, None) is not None:
+        if parent in self._known_of(node):
+            self._note(node)
+            del self._known[node][parent]
             self._writes.append(Forgotten(node, parent))
 
     def forget(self, node: str) -> None:
         if self.links(node):
+            self._note(node)
             self._known[node] = {}
             self._writes.append(Forgotten(node))
 
     def note_failed(self, node: str, drive_id: str) -> None:
-        """Drive failed at the item: the next pass asks for it."""
+        """Drive did not tell how the item is: the next pass asks for it."""
         self._put(Link(FAILED + node, FAILED, Node("", Way.UNSUPPORTED, drive_id=drive_id).to_record()))
 
     def children(self, parent: str, *, after: str = "", limit: int) -> Sequence[Link]:
@@ -220,8 +234,12 @@ class Tree:
 
     def _put(self, link: Link) -> None:
         if self._known_of(link.node).get(link.parent) != link:
+            self._note(link.node)
             self._known_of(link.node)[link.parent] = link
             self._writes.append(link)
+
+    def _note(self, node: str) -> None:
+        self._before.append((node, dict(self._known[node])))
 
     def _known_of(self, node: str) -> dict[str, Link]:
         self._fetch((node,))

@@ -4,24 +4,18 @@ One change of a folder concerns everything below it, which may be a million file
 what is left to do is remembered with the tree.
 """
 
+from functools import partial
 from typing import Final
 
+from activities.connectors.drive.asking import UNTOLD
 from activities.connectors.drive.calls import quote
-from activities.connectors.drive.cursor import Cursor, Phase
+from activities.connectors.drive.cursor import Crawl, Phase
 from activities.connectors.drive.item import How
 from activities.connectors.drive.listing import again, note_incomplete, once_more
 from activities.connectors.drive.passing import Page
 from activities.connectors.drive.roots import to_changes
 from activities.connectors.drive.tree import FAILED, LOST, Due, Node
-from headwater.connectors import (
-    ChangePage,
-    DocumentFault,
-    DocumentGone,
-    DocumentRefused,
-    InvalidCursor,
-    Link,
-    Unlisted,
-)
+from headwater.connectors import ChangePage, DocumentFault, DocumentGone, InvalidCursor, Link, Unlisted
 
 VERIFIED: Final = 1_000  # in one page
 ASKED: Final = 50
@@ -29,8 +23,9 @@ ASKED: Final = 50
 
 def work(page: Page) -> ChangePage:
     """The next piece of work. When there is none the changes are read, or the pass is over."""
-    if page.cursor.folder is not None:
-        return _verify(page) if page.cursor.is_verifying else _crawl(page)
+    crawl = page.cursor.walk.crawl
+    if crawl is not None:
+        return _verify(page, crawl) if crawl.listing is None else _crawl(page, crawl)
     due = page.tree.due(limit=min(page.limit, ASKED))
     if not due:
         return _go_on(page)
@@ -38,18 +33,20 @@ def work(page: Page) -> ChangePage:
         for link in away:
             page.tree.mark(link, None)
         return page.end(page.cursor)
-    match due[0].due:
+    first = due[0]
+    match first.due:
         case Due.CRAWL:
-            return _begin_crawl(page, due[0])
+            crawl = Crawl(folder=first.node, had_children=bool(page.tree.children(first.node, limit=1)))
+            page.cursor = page.cursor.on(crawl=crawl)
+            return _crawl(page, crawl)
         case Due.VERIFY:
-            page.cursor = page.cursor.at(due[0].node, had_children=True).with_(is_verifying=True)
-            return _verify(page)
+            return _verify(page, Crawl(folder=first.node, had_children=True, listing=None))
         case Due.CHECK:
             return _check(page, [link for link in due if link.due == Due.CHECK])
         case Due.ASK:
-            return _ask(page, due[0])
+            return _ask(page, first)
         case _:
-            return _drop(page, due[0])
+            return _drop(page, first)
 
 
 def _is_away(page: Page, link: Link) -> bool:
@@ -58,40 +55,28 @@ def _is_away(page: Page, link: Link) -> bool:
 
 
 def _go_on(page: Page) -> ChangePage:
-    cursor = page.cursor
-    if cursor.phase is Phase.CRAWL:
+    cursor, walk = page.cursor, page.cursor.walk
+    if walk.phase is Phase.CRAWL:
         return page.end(to_changes(page, cursor))
-    rest = Cursor(
-        scope=cursor.scope,
-        feeds=cursor.feeds,
-        lost=cursor.lost,
-        roots=cursor.roots,
-        listed_at=cursor.began_at if cursor.is_whole else cursor.listed_at,
-        is_whole=cursor.is_whole,
-    )
-    return page.end(rest, is_done=True)
+    if walk.is_whole:
+        cursor = cursor.with_(listed_at=walk.began_at, has_gaps=walk.has_gaps)
+    return page.finish(cursor.with_(under_way=None), is_whole=walk.is_whole)
 
 
-def _begin_crawl(page: Page, link: Link) -> ChangePage:
-    page.cursor = page.cursor.at(link.node, had_children=bool(page.tree.children(link.node, limit=1)))
-    return _crawl(page)
-
-
-def _crawl(page: Page) -> ChangePage:
+def _crawl(page: Page, crawl: Crawl) -> ChangePage:
     """The next page of what is in the folder."""
-    cursor = page.cursor
-    folder = cursor.folder or ""
+    cursor, folder = page.cursor, crawl.folder
     known = page.tree.node(folder)
     if not page.placing.is_in_reach(folder):
         # What it hung under was moved or trashed since.
         page.placing.lose(folder)
-        return page.end(cursor.at(None))
+        return page.end(cursor.on(crawl=None))
     drive_id = known.drive_id if known is not None and known.drive_id in page.placing.feeds else ""
     try:
         answer = page.placing.patience.ask(
             lambda: page.calls.files(
                 f"{quote(folder)} in parents and trashed = false",
-                page_token=cursor.token,
+                page_token=cursor.listing.token,
                 page_size=page.limit,
                 drive_id=drive_id or None,
                 folder_id=folder,
@@ -99,81 +84,80 @@ def _crawl(page: Page) -> ChangePage:
         )
     except InvalidCursor:
         return page.end(again(cursor))
-    except (DocumentGone, DocumentRefused, DocumentFault) as refusal:
-        return _without_listing(page, folder, drive_id, refusal)
+    except (DocumentGone, *UNTOLD) as refusal:
+        return _without_listing(page, crawl, drive_id, refusal)
+    if not page.take(answer["files"], How.CRAWLED, under=folder):
+        return page.cut()
     note_incomplete(page, answer, drive_id)
-    page.take(answer["files"], How.CRAWLED, under=folder)
     token = answer.get("nextPageToken")
     if token:
-        return page.end(cursor.with_(token=token))
+        return page.end(cursor.turned(token=token))
     if (second := once_more(page, drive_id)) is not None:
         return page.end(second)
-    if cursor.had_children:
-        return page.end(cursor.with_(token=None, is_verifying=True))
+    if crawl.had_children:
+        return page.end(cursor.on(crawl=crawl.with_(listing=None)))
     page.tree.done(folder, Due.CRAWL)
-    return page.end(cursor.at(None))
+    return page.end(cursor.on(crawl=None))
 
 
-def _without_listing(page: Page, folder: str, drive_id: str, refusal: Exception) -> ChangePage:
+def _without_listing(page: Page, crawl: Crawl, drive_id: str, refusal: Exception) -> ChangePage:
     """The folder cannot be listed. If it is there, what is known to be in it is asked for, one by one."""
+    folder = crawl.folder
     try:
         if not isinstance(refusal, DocumentFault):
             page.make_sure(drive_id)
             if page.placing.ask(folder) is None:
                 page.placing.lose(folder)
-                return page.end(page.cursor.at(None))
-    except DocumentFault as fault:
-        refusal = fault
+                return page.end(page.cursor.on(crawl=None))
+    except UNTOLD as untold:
+        refusal = untold
     page.tree.note_failed(folder, drive_id)
     page.unlisted.append(Unlisted("/".join(page.tree.path(folder)), f"The folder cannot be listed: {refusal}"))
-    return page.end(page.cursor.with_(token=None, is_verifying=True))
+    return page.end(page.cursor.on(crawl=crawl.with_(listing=None, after="")))
 
 
-def _verify(page: Page) -> ChangePage:
+def _verify(page: Page, crawl: Crawl) -> ChangePage:
     """What is known to be in the folder came up, or is marked to be asked for: a page of it."""
-    cursor = page.cursor
-    folder = cursor.folder or ""
-    links = () if cursor.is_doubtful else page.tree.children(folder, after=cursor.after, limit=VERIFIED)
+    walk, folder = page.cursor.walk, crawl.folder
+    links = () if walk.is_doubtful else page.tree.children(folder, after=crawl.after, limit=VERIFIED)
     for link in links:
-        if link.due is None and Node.of(link.record).epoch != cursor.epoch:
+        if link.due is None and Node.of(link.record).epoch != walk.epoch:
             page.tree.mark(link, Due.CHECK)
     if len(links) == VERIFIED:
-        return page.end(cursor.with_(after=links[-1].node))
+        return page.end(page.cursor.on(crawl=crawl.with_(after=links[-1].node)))
     page.tree.done(folder, Due.CRAWL)
     page.tree.done(folder, Due.VERIFY)
-    return page.end(cursor.at(None))
+    return page.end(page.cursor.on(crawl=None))
 
 
 def _check(page: Page, links: list[Link]) -> ChangePage:
     """Items that were not where they were expected: moved a moment ago, trashed, gone, or hidden with their folder."""
     page.tree.load(each for link in links for each in (link.node, link.node.removeprefix(FAILED)))
-    for link in links:
-        page.tree.mark(link, None)
-        node = link.node.removeprefix(FAILED)
-        page.tree.forget(FAILED + node)
-        try:
-            _check_one(page, node)
-        except DocumentFault as fault:
-            page.placing.fail(node, fault)
+    page.carry_out([partial(_check_one, page, link) for link in links])
     return page.end(page.cursor)
 
 
-def _check_one(page: Page, node: str) -> None:
-    item = page.placing.ask(node)
-    if item is not None:
-        page.placing.take(item, How.ASKED)
-        return
-    known = page.tree.node(node)
-    page.make_sure(known.drive_id if known is not None else "")
-    page.placing.lose(node)
+def _check_one(page: Page, link: Link) -> None:
+    page.tree.mark(link, None)
+    node = link.node.removeprefix(FAILED)
+    page.tree.forget(FAILED + node)
+    try:
+        item = page.placing.ask(node)
+        if item is not None:
+            page.placing.take(item, How.ASKED)
+            return
+        known = page.tree.node(node)
+        page.make_sure(known.drive_id if known is not None else "")
+        page.placing.lose(node)
+    except UNTOLD as why:
+        page.placing.fail(node, why)
 
 
 def _drop(page: Page, lost: Link) -> ChangePage:
     links = page.tree.children(lost.node, limit=page.limit)
     page.tree.load(link.node for link in links)
-    for link in links:
-        page.placing.detach(link)
-    if len(links) < page.limit:
+    done = page.carry_out([partial(page.placing.detach, link) for link in links])
+    if done == len(links) < page.limit:
         page.tree.unlink(lost.node, LOST)
     return page.end(page.cursor)
 
@@ -182,7 +166,7 @@ def _ask(page: Page, lost: Link) -> ChangePage:
     """The folder is hidden or deleted. What was in it may still be there: in another folder, or shared by itself."""
     try:
         item = page.placing.ask(lost.node)
-    except DocumentFault:
+    except UNTOLD:
         item = None
         page.tree.note_failed(lost.node, "")
     if item is not None and not item.is_trashed:
@@ -191,20 +175,25 @@ def _ask(page: Page, lost: Link) -> ChangePage:
     limit = min(page.limit, ASKED)
     links = page.tree.children(lost.node, limit=limit)
     page.tree.load(link.node for link in links)
-    for link in links:
-        try:
-            child = page.placing.ask(link.node)
-        except DocumentFault as fault:
-            page.placing.fail(link.node, fault)
-            _leave(page, link)
-            continue
-        if child is not None:
-            page.placing.take(child, How.ASKED)
-        else:
-            page.placing.lose(link.node, due=Due.ASK)
-    if len(links) < limit:
+    done = page.carry_out([partial(_ask_one, page, link) for link in links])
+    if done == len(links) < limit:
         page.tree.unlink(lost.node, LOST)
     return page.end(page.cursor)
+
+
+def _ask_one(page: Page, link: Link) -> None:
+    try:
+        child = page.placing.ask(link.node)
+        if child is None:
+            page.make_sure("")
+    except UNTOLD as why:
+        page.placing.fail(link.node, why)
+        _leave(page, link)
+        return
+    if child is not None:
+        page.placing.take(child, How.ASKED)
+    else:
+        page.placing.lose(link.node, due=Due.ASK)
 
 
 def _leave(page: Page, link: Link) -> None:
