@@ -142,7 +142,7 @@ class Drive:
     def _page(self, calls: DriveCalls, stands: Cursor | None, tree: Tree, limit: int) -> Page:
         cursor = stands or Cursor(scope=self._scope.stamp)
         walk, until = cursor.under_way, time.monotonic() + self._page_s
-        patience = Patience(calls, self._wait)
+        patience = Patience(calls, wait=self._wait)
         placing = Placing(
             calls=calls,
             tree=tree,
