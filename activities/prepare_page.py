@@ -39,7 +39,9 @@ IN_FLIGHT: Final = 8
 ATTEMPTS: Final = 3
 # Of a document at which its origin fails: by the retry policy half a minute, which chance does not fail through.
 FAULTS: Final = 5
-ATTEMPT_S: Final = 600.0  # well before the activity's timeout, which would leave documents in flight
+# So long before the activity's timeout, which would leave documents in flight, that those that were begun last are read.
+ATTEMPT_S: Final = 400.0
+RENEWED_EVERY_S: Final = 60.0  # the lease, while documents are read
 RETRY_AFTER: Final = timedelta(seconds=1)
 
 
@@ -111,7 +113,9 @@ class PagePreparer:
         started = origin.start([item.ord for item in tried])
         # Threads begin without a context, and an activity that is to end is known by it.
         futures = {pool.submit(contextvars.copy_context().run, origin.read, item, reading): item for item in tried}
-        wait(futures)
+        unread = set(futures)
+        while unread := wait(unread, timeout=RENEWED_EVERY_S).not_done:
+            origin.renew()
         return self._land(page, started, futures, given_up)
 
     def _land(

@@ -14,6 +14,7 @@ from activities.connectors.drive.calls import DriveCalls
 from activities.connectors.drive.content import Content, content_version, obstacle, read_content
 from activities.connectors.drive.credentials import CredentialSource
 from activities.connectors.drive.errors import DriveFault
+from activities.connectors.drive.export import PREPARED_WITHIN_S
 from activities.connectors.drive.kinds import MARKDOWN, PPTX, TEXT, XLSX
 from activities.connectors.drive.sessions import DriveSessions
 from activities.parsers import Extraction, parse
@@ -377,7 +378,7 @@ def test_a_download_that_is_never_prepared_is_asked_for_another_time(reading: Re
     reading.fail(LINK, status=403)
     with pytest.raises(DriveFault, match="still preparing"):
         reading.read(reading.document({MARKDOWN: "word " * 100}))
-    assert sum(reading.waits) >= 120 and len(reading.waits) < 25
+    assert sum(reading.waits) >= PREPARED_WITHIN_S and len(reading.waits) < 15
 
 
 def test_a_download_that_cannot_be_prepared_leaves_the_document_too_large(reading: Reading) -> None:

@@ -168,6 +168,20 @@ def test_an_answer_that_trickles_is_given_up_after_its_time(drive: RawDrive, con
     assert drive.hung_up.wait(10)
 
 
+def test_what_is_asked_within_a_time_ends_with_it_however_often_it_is_asked(
+    drive: RawDrive, service: DriveService
+) -> None:
+    drive.script(FILE, Reply(is_endless=True))
+    drive.script(FILES, says({"files": []}))
+    with service.within(0.3):
+        assert type(failure(service, max_bytes=10**12)) is TransientError
+        assert drive.hung_up.wait(10)
+        asked = len(drive.log)
+        assert type(failure(service)) is TransientError
+        assert len(drive.log) == asked, "nothing is asked any more"
+    assert listed(service) == {"files": []}
+
+
 def test_a_throttle_says_how_long_and_is_not_retried_here(drive: RawDrive, service: DriveService) -> None:
     for refusal in (
         refuses(429, "rateLimitExceeded", retry_after="7"),

@@ -6,7 +6,7 @@ end of a listing, unless the mask forgot to ask for one.
 
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Final, Literal
 
 from activities.connectors.drive import fields
@@ -44,6 +44,10 @@ class DriveCalls:
 
     def close(self) -> None:
         self._service.close()
+
+    def within(self, seconds: float) -> AbstractContextManager[None]:
+        """All that is asked in here takes no longer than that, all in all."""
+        return self._service.within(seconds)
 
     def about(self) -> dict[str, Any]:
         """Who asks. The cheapest call there is: it tells an outage of Drive from the fault of one file."""

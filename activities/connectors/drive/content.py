@@ -19,6 +19,8 @@ from activities.connectors.drive.kinds import Kind, Way, bare, exported_name, ki
 from headwater.connectors import DocumentDenied, DocumentGone, DocumentTooLarge, DocumentUnsupported
 
 READS_MAX: Final = 3
+# For one document, in all its forms and however often it is read. Whoever reads it holds a lease that must not end meanwhile.
+DOCUMENT_S: Final = 120.0
 _MD5: Final = re.compile(r"[0-9a-fA-F]{32}\Z")
 # What is the same before and after when the content is: a download is held against these, an export has nothing else.
 _OF_CONTENT: Final = ("mimeType", "md5Checksum", "size", "headRevisionId", "modifiedTime")
@@ -84,7 +86,12 @@ def read_content(
     Raises `DocumentGone`, `DocumentDenied`, `DocumentUnsupported`, `DocumentRefused`, `DocumentTooLarge`, `DriveFault` and
     whatever stops the connector. A file that is replaced again and again is given as one of its versions.
     """
-    reader = _Reader(calls, max_bytes=max_bytes, resource_key=resource_key, wait=wait)
+    with calls.within(DOCUMENT_S):
+        return _read(calls, file_id, _Reader(calls, max_bytes=max_bytes, resource_key=resource_key, wait=wait))
+
+
+def _read(calls: DriveCalls, file_id: str, reader: "_Reader") -> Content:
+    resource_key = reader.resource_key
     whole: Content | None = None
     before = _look(calls, file_id, resource_key)
     for _ in range(READS_MAX):

@@ -23,7 +23,7 @@ from headwater.connectors import (
 )
 from headwater.errors import HeadwaterError
 
-PREPARED_WITHIN_S: Final = 120.0
+PREPARED_WITHIN_S: Final = 60.0
 # Between attempts at a form in place of which there is another one: what fails so often does not fail with the weather.
 FAULT_WAITS_S: Final = (1.0, 4.0)
 _FIRST_WAIT_S: Final = 0.5

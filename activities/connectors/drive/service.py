@@ -6,8 +6,9 @@ unexpected shape, or logs their words.
 """
 
 import json
-from collections.abc import Mapping
-from contextlib import suppress
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import cache
 from importlib.resources import files
@@ -102,6 +103,15 @@ class DriveService:
                 f"Drive was asked to {call.action} and named an address outside of Google: it is not followed."
             )
         return self._bytes(url, "GET", None, {}, call, max_bytes)
+
+    @contextmanager
+    def within(self, seconds: float) -> Iterator[None]:
+        """All that is asked in here takes no longer than that, all in all. What comes too late is as if nothing came."""
+        self._http.end_at(time.monotonic() + seconds)
+        try:
+            yield
+        finally:
+            self._http.end_at(None)
 
     def close(self) -> None:
         """Ends its connections. It may be used again."""

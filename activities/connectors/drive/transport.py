@@ -44,6 +44,7 @@ class BoundedHttp(httplib2.Http):
         self.redirect_codes = _REDIRECTS
         self._addresses = addresses
         self._answer_s = answer_s
+        self._ends_at: float | None = None
         self._bounds = Bounds(LEAST, 0.0)
         self._connection_types = _connection_types(self._bounds)
         self.allow(LEAST)
@@ -52,6 +53,10 @@ class BoundedHttp(httplib2.Http):
         """Answers from here on have at most ``max_bytes``, packed and unpacked."""
         self._bounds.max_bytes = max(max_bytes, LEAST)
         self.limit_kwargs = {"hard_limit": self._bounds.max_bytes, "ratio": 0}
+
+    def end_at(self, moment: float | None) -> None:
+        """No answer is waited for beyond this moment of the monotonic clock; ``None``: each has its own time."""
+        self._ends_at = moment
 
     def request(
         self,
@@ -67,13 +72,21 @@ class BoundedHttp(httplib2.Http):
         if kind is None:
             raise httplib2.HttpLib2Error("A redirect leads to no address of http or https.")
         if redirections == httplib2.DEFAULT_MAX_REDIRECTS:
-            self._bounds.until = time.monotonic() + self._answer_s
+            self._bounds.until = self._until()
         elif not self._addresses.has(uri):
             raise httplib2.HttpLib2Error("A redirect leads to where nothing of Drive is.")
         else:
             # httplib2 takes the token out of what it sends on, and knows nothing of this one.
             headers = {name: value for name, value in headers.items() if name.lower() != _KEYS}
         return super().request(uri, method, body, headers, redirections, kind)
+
+    def _until(self) -> float:
+        now = time.monotonic()
+        if self._ends_at is None:
+            return now + self._answer_s
+        if now >= self._ends_at:
+            raise TimeoutError("What it is asked for took too long.")
+        return min(now + self._answer_s, self._ends_at)
 
 
 def _scheme(uri: str) -> str:
