@@ -17,10 +17,10 @@ class Sample:
 
     world: World
     handbook_id: str
-    """A folder of the director's My Drive, which the robot may read."""
+    """A folder of the director's My Drive, which the robot may edit: whoever may not is not shown who may read."""
 
     engineering_id: str
-    """A shared drive, of which the robot is a member."""
+    """A shared drive, of which the robot is a member that may edit."""
 
 
 def sample(*, follow_real_time: bool = True) -> Sample:
@@ -34,7 +34,7 @@ def sample(*, follow_real_time: bool = True) -> Sample:
 
 def _handbook(world: World) -> str:
     handbook = world.add_folder("Handbook", owner=DIRECTOR).id
-    world.share(handbook, ROBOT)
+    world.share(handbook, ROBOT, role="writer")
     world.share(handbook, "staff@example.test", type="group")
     world.add_file("travel.md", "# Travel\n\nTrains are booked in first class.\n", parent=handbook, owner=DIRECTOR)
     world.add_document(
@@ -45,14 +45,14 @@ def _handbook(world: World) -> str:
     )
     salaries = world.add_folder("Board", parent=handbook, owner=DIRECTOR)
     world.edit(salaries.id, inherited_permissions_disabled=True)
-    world.share(salaries.id, ROBOT)
+    world.share(salaries.id, ROBOT, role="writer")
     world.add_file("salaries.md", "# Salaries\n\nThe scale begins at four.\n", parent=salaries.id, owner=DIRECTOR)
     return handbook
 
 
 def _engineering(world: World) -> str:
     drive = world.add_drive("Engineering", organizer=ENGINEER).id
-    world.share(drive, ROBOT)
+    world.share(drive, ROBOT, role="writer")
     runbooks = world.add_folder("Runbooks", parent=drive)
     world.add_file("restart.md", "# Restart\n\nStop the pump before the valve.\n", parent=runbooks.id)
     world.add_file("secrets.md", "# Keys\n\nThe keys hang in the cellar.\n", parent=drive)

@@ -37,12 +37,13 @@ def test_a_folder_reaches_what_is_below_it_and_not_what_is_beside(world: World) 
     assert names(world, folders=[folder.id]) == []
 
 
-def test_what_lies_in_a_hidden_folder_is_in_no_folder(world: World) -> None:
+def test_what_is_shared_by_itself_is_found_in_a_folder_that_shows_no_more_than_its_name(world: World) -> None:
     folder = world.add_folder("f", owner=ANN)
     world.share(folder.id, ROBOT)
     hidden = world.add_folder("g", parent=folder.id, inherited_permissions_disabled=True)
     world.share(world.add_file("a", parent=hidden.id).id, ROBOT)
-    assert names(world, folders=[folder.id]) == []
+    world.add_file("b", parent=hidden.id)
+    assert names(world, folders=[folder.id]) == ["a"]
     assert names(world) == ["a"]
 
 
@@ -67,4 +68,4 @@ def test_a_drive_reaches_its_items(world: World) -> None:
     assert names(world, drive_id=drive.id) == []
     world.share(drive.id, ROBOT)
     assert names(world, drive_id=drive.id) == ["d"]
-    assert names(world) == []
+    assert names(world) == ["d"]
