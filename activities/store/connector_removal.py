@@ -11,6 +11,7 @@ from psycopg import Connection
 from psycopg.types.json import Jsonb
 
 from activities.store.database import Store
+from activities.store.garbage.garbage import drop_removed
 from activities.store.pages import lease
 from activities.store.pages.lease import Lease
 from activities.store.pointer import end_sources, lock_pointer, move_pointer
@@ -74,7 +75,9 @@ def drop_connector(store: Store, connector_id: int, *, fence: int, deleted: int,
             if found is None:
                 return _removed_before(connection, sql["removed"], connector_id, deleted)
             lease.hold(store, connection, connector_id, fence=fence)
-            return _drop(connection, store.schema, connector_id, found, deleted=deleted, actor=actor)
+            removed = _drop(connection, store.schema, connector_id, found, deleted=deleted, actor=actor)
+        drop_removed(connection, store.schema, found[0], connector_id)
+        return removed
 
 
 def _forget_work(store: Store, connection: Connection, connector_id: int, *, fence: int) -> None:
@@ -104,9 +107,7 @@ def _drop(
     left = connection.execute(sql["count_left"], key).fetchone()
     assert left is not None
     connection.execute(sql["forget_members"], key)
-    is_owner = connection.execute(sql["is_owner"], {**key, "scope_id": scope_id}).fetchone()
-    assert is_owner is not None
-    for step in ("mark_removed", "free_checkpoint") if is_owner[0] else ("drop_checkpoint", "drop_connector"):
+    for step in ("mark_removed", "free_checkpoint"):
         connection.execute(sql[step], key)
     removed = Removed(kept=left[0], deleted=deleted)
     detail = {**key, "connector": name, "kind": kind, "kept": removed.kept, "deleted": removed.deleted}

@@ -164,6 +164,17 @@ def _drop_pending(corpus: Corpus) -> Iterator[Freed]:
         yield Freed()
 
 
+def _drop_connectors(corpus: Corpus) -> Iterator[Freed]:
+    drop_removed(corpus.connection, corpus.schema, corpus.scope_id)
+    yield Freed()
+
+
+def drop_removed(connection: psycopg.Connection, schema: str, scope_id: int, connector_id: int | None = None) -> None:
+    """The rows of connectors that were removed go, or of that one, once nothing that they left behind is there."""
+    key = {"scope_id": scope_id, "connector_id": connector_id}
+    connection.execute(queries(schema, "garbage")["drop_removed"], key)
+
+
 # In this order: the log lets go of builds, pages of revisions, revisions of texts.
 STEPS: Final[dict[str, Callable[[Corpus], Iterator[Freed]]]] = {
     "floor": _tidy,
@@ -174,6 +185,7 @@ STEPS: Final[dict[str, Callable[[Corpus], Iterator[Freed]]]] = {
     "staging": _drop_left,
     "texts": _drop_orphans,
     "status": _drop_pending,
+    "connectors": _drop_connectors,
 }
 QUICK: Final = ("floor", "revisions", "builds", "contents", "requests")
 

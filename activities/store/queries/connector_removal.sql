@@ -34,14 +34,18 @@ SELECT scope_id FROM {schema}.scope WHERE scope_id = (
 
 -- handed_over_since --
 -- What another connector dropped after the page in which it would have been left behind: it still counted as held.
-SELECT m.source_pk FROM {schema}.membership m JOIN {schema}.ingestion i USING (source_pk)
-WHERE m.connector_id = %(connector_id)s AND i.source_version IS NOT NULL
-  AND NOT EXISTS (SELECT FROM {schema}.membership o WHERE o.source_pk = m.source_pk AND o.connector_id <> m.connector_id);
+-- Scalar sub-selects, here and below: as joins they read the memberships of all connectors.
+SELECT m.source_pk FROM {schema}.membership m
+WHERE m.connector_id = %(connector_id)s
+  AND (SELECT i.source_version FROM {schema}.ingestion i WHERE i.source_pk = m.source_pk LIMIT 1) IS NOT NULL
+  AND (SELECT o.source_pk FROM {schema}.membership o
+       WHERE o.source_pk = m.source_pk AND o.connector_id <> m.connector_id LIMIT 1) IS NULL;
 
 -- count_left --
 SELECT count(*) FROM {schema}.membership m
 WHERE m.connector_id = %(connector_id)s
-  AND NOT EXISTS (SELECT FROM {schema}.membership o WHERE o.source_pk = m.source_pk AND o.connector_id <> m.connector_id);
+  AND (SELECT o.source_pk FROM {schema}.membership o
+       WHERE o.source_pk = m.source_pk AND o.connector_id <> m.connector_id LIMIT 1) IS NULL;
 
 -- forget_cuts --
 DELETE FROM {schema}.cut WHERE rev_id IN (
@@ -57,12 +61,8 @@ DELETE FROM {schema}.membership WHERE connector_id = %(connector_id)s;
 -- forget_links --
 DELETE FROM {schema}.link WHERE connector_id = %(connector_id)s;
 
--- is_owner --
--- What it published and leaves behind.
-SELECT EXISTS (SELECT FROM {schema}.source WHERE scope_id = %(scope_id)s AND owner = %(connector_id)s);
-
 -- mark_removed --
--- The row stays for them: they say by whom they were published, and a connector of that name and kind goes on with them.
+-- The row stays for what was left behind: it says by whom that was published, and a connector of that name and kind goes on with it.
 UPDATE {schema}.connector SET removed_at = clock_timestamp(), config = '{}', last_error = NULL, last_sync_at = NULL
  WHERE connector_id = %(connector_id)s;
 
@@ -70,12 +70,6 @@ UPDATE {schema}.connector SET removed_at = clock_timestamp(), config = '{}', las
 UPDATE {schema}.checkpoint SET cursor = NULL, start_cursor = NULL, page_id = NULL, is_paused = false,
        owner = NULL, run = NULL, lease_until = NULL
  WHERE connector_id = %(connector_id)s;
-
--- drop_checkpoint --
-DELETE FROM {schema}.checkpoint WHERE connector_id = %(connector_id)s;
-
--- drop_connector --
-DELETE FROM {schema}.connector WHERE connector_id = %(connector_id)s;
 
 -- find --
 SELECT scope_id, name, kind FROM {schema}.connector WHERE connector_id = %(connector_id)s AND removed_at IS NULL FOR UPDATE;

@@ -257,6 +257,18 @@ WHERE n.source_pk = ANY (%(source_pks)s) AND s.source_pk = n.source_pk AND n.sta
   AND NOT EXISTS (SELECT FROM {schema}.build b JOIN {schema}.page p USING (build_id) JOIN {schema}.page_item i USING (page_id)
                   WHERE b.scope_id = %(scope_id)s AND p.state <> 'published' AND i.source_id = s.source_id);
 
+-- drop_removed --
+-- Connectors that were removed and of whose documents none is left; one of them, or all. Nothing is given to them any more. Without
+-- the scope's lock: the foreign key looks through all sources. A connector that is made again meanwhile is waited for, and stays.
+WITH gone AS (
+  SELECT c.connector_id FROM {schema}.connector c
+  WHERE c.scope_id = %(scope_id)s AND c.removed_at IS NOT NULL
+    AND (%(connector_id)s::bigint IS NULL OR c.connector_id = %(connector_id)s)
+    AND NOT EXISTS (SELECT FROM {schema}.source s WHERE s.scope_id = %(scope_id)s AND s.owner = c.connector_id)
+  ORDER BY c.connector_id FOR UPDATE),
+places AS (DELETE FROM {schema}.checkpoint k USING gone WHERE k.connector_id = gone.connector_id)
+DELETE FROM {schema}.connector c USING gone WHERE c.connector_id = gone.connector_id;
+
 -- trim_log --
 -- Rows below the one that says which build shows the floor's generation.
 DELETE FROM {schema}.pointer_log WHERE id IN (
