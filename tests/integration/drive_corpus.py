@@ -1,22 +1,26 @@
 """A corpus that follows an emulated Drive step by step, without a workflow: what is asked, embedded, kept and found."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from temporalio.exceptions import ApplicationError
 
 from activities.connectors.drive.config import DriveConfig
-from activities.contracts import Pass, PublishedPage
+from activities.connectors.drive.drive import Drive
+from activities.connectors.drive.sessions import DriveSessions
+from activities.contracts import PublishedPage
 from activities.parsers.pool import ParserPool
 from activities.prepare_page import FAULTS
 from activities.read_document import Parser
 from activities.store import Store
 from activities.store.connectors import ensure_connector
 from activities.store.scopes import live_build
+from headwater.connectors import Connector, Memory
 from headwater.contracts import SyncFailure
 from headwater.embedders import Embedder
 from headwater.models import Authorization, Hit
@@ -38,6 +42,8 @@ EXPORT: Final = "drive.files.export*"
 """For scripts of faults and for the log: however it is asked for."""
 PAGES_MAX: Final = 10_000
 
+Result = TypeVar("Result")
+
 
 @dataclass(frozen=True)
 class Synced:
@@ -55,7 +61,7 @@ class Synced:
     """The texts that were embedded for it."""
 
     requests: list[str]
-    """The methods that Drive was asked, in their order."""
+    """The methods that Drive was asked, in their order, without sign-ins."""
 
     @property
     def downloads(self) -> int:
@@ -116,31 +122,40 @@ class DriveCorpus:
         assert build is not None
         ensure_connector(self.store, build.scope_id, name, "drive", settings.to_config(), new_rule=False)
 
-    def sync(self, connector: str = "drive", *, full: bool = False, page_size: int = 100) -> Synced:
-        """One sync to its end. What a workflow would wait out ends it and is raised, but for the faults of single
-        documents. Of a cursor that Drive has forgotten it is noted that it is lost."""
+    def sync(
+        self,
+        connector: str = "drive",
+        *,
+        full: bool = False,
+        page_size: int = 100,
+        wait_out: Callable[[ApplicationError], object] | None = None,
+    ) -> Synced:
+        """One sync to its end. A document at which Drive fails is tried again as often as the retry policy would; a throttle,
+        if there is ``wait_out``, is waited out with that. Any other error ends the sync and is raised; of a cursor that Drive
+        has forgotten it is noted that it is lost."""
         self.runs += 1
         mark, before = self.log.mark(), len(self.embedded)
-        owner = sync_workflow_id(SCOPE, connector)
-        begun = self.hand.begin(connector=connector, owner=owner, run=f"run-{self.runs}", full=full)
+        hand, owner = self.hand, sync_workflow_id(SCOPE, connector)
+        begun = hand.begin(connector=connector, owner=owner, run=f"run-{self.runs}", full=full)
         pages, skipped = list[PublishedPage](), 0
         try:
             for seq in range(begun.next_seq, PAGES_MAX):
-                listed = self.hand.list_page(begun.in_pass, seq, page_size=page_size)
+                listed = _tried(partial(hand.list_page, begun.in_pass, seq, page_size=page_size), wait_out)
                 skipped += listed.skipped
-                for batch_no in range(self._prepare(begun.in_pass, listed.page_id)):
-                    self.hand.embed(begun.in_pass, listed.page_id, batch_no)
-                pages.append(self.hand.publish(begun.in_pass, listed.page_id))
-                self.hand.advance(begun.in_pass, listed.page_id)
+                prepared = _tried(partial(hand.prepare, begun.in_pass, listed.page_id), wait_out)
+                for batch_no in range(prepared.batches):
+                    hand.embed(begun.in_pass, listed.page_id, batch_no)
+                pages.append(hand.publish(begun.in_pass, listed.page_id))
+                hand.advance(begun.in_pass, listed.page_id)
                 if listed.is_last:
                     break
         except ApplicationError as error:
             if error.type == "InvalidCursor":
-                self.hand.lose_cursor(begun.in_pass)
+                hand.lose_cursor(begun.in_pass)
             else:
-                self.hand.end(begun.in_pass, error=error.message)
+                hand.end(begun.in_pass, error=error.message)
             raise
-        ended = self.hand.end(begun.in_pass)
+        ended = hand.end(begun.in_pass)
         return Synced(
             upserted=sum(page.upserted for page in pages),
             deleted=sum(page.deleted for page in pages),
@@ -151,18 +166,8 @@ class DriveCorpus:
             generation=ended.generation,
             failures=ended.failures,
             embedded=self.embedded[before:],
-            requests=[request.method for request in self.log.of(since=mark)],
+            requests=[request.method for request in self.log.of("*", since=mark) if request.method != "token"],
         )
-
-    def _prepare(self, in_pass: Pass, page_id: int) -> int:
-        """The page's batches. A document at which Drive fails is tried again as often as the retry policy would."""
-        for tries in range(1, FAULTS + 1):
-            try:
-                return self.hand.prepare(in_pass, page_id).batches
-            except ApplicationError as error:
-                if error.type != "DocumentFault" or tries == FAULTS:
-                    raise
-        raise AssertionError("the last attempt returns or raises")
 
     def hits(self, email: str, query: str = "text", *, top_k: int = 32, groups: Sequence[str] = ()) -> Sequence[Hit]:
         """What a user gets as the nearest, best first."""
@@ -211,12 +216,36 @@ def drive_corpus(
     """An empty corpus with a connector ``drive`` over ``world``, which is served while the context lasts. Without a
     ``parser`` it has the parsers of the product, in a process that is started when there is something to read."""
     embedded: list[str] = []
+    sessions = DriveSessions()
 
     def resolve(spec: str) -> Embedder:
         return HeardEmbedder(spec, embedded.extend)
 
+    def connect(kind: str, config: Mapping[str, Any], *, name: str, memory: Memory | None = None) -> Connector:
+        assert (kind, bool(name)) == ("drive", True)
+        return Drive.from_config(config, memory=memory, sessions=sessions, wait=lambda seconds: None)
+
     with drive_shelf(store, dsn, folder, world, email=email, **config) as shelf, ParserPool(1) as pool:
-        yield DriveCorpus(shelf, ByHand(store, resolve=resolve, parser=parser or pool), embedded, folder)
+        try:
+            hand = ByHand(store, resolve=resolve, parser=parser or pool, connectors=connect)
+            yield DriveCorpus(shelf, hand, embedded, folder)
+        finally:
+            sessions.close()
+
+
+def _tried(step: Callable[[], Result], wait_out: Callable[[ApplicationError], object] | None) -> Result:
+    """The step, once more after each failure that the retry policy would wait out."""
+    faults = 0
+    while True:
+        try:
+            return step()
+        except ApplicationError as error:
+            if error.type == "DocumentFault" and faults < FAULTS:
+                faults += 1
+            elif error.type == "Throttled" and wait_out is not None:
+                wait_out(error)
+            else:
+                raise
 
 
 def peopled() -> World:
