@@ -43,7 +43,7 @@ def add_change(
 
 
 def _count(draft: Draft, change: Change, held: Known) -> None:
-    if held.is_denied or held.is_withheld_at(change.version) or (change.grants is not None and change.grants.withheld):
+    if held.is_denied or held.is_hidden_at(change.version) or (change.grants is not None and change.grants.withheld):
         return  # neither unchanged nor failed, and told of when it was withheld
     if is_failed(held):
         draft.known_failed += 1

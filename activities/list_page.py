@@ -7,6 +7,7 @@ Nothing is read here, and nothing is deleted unless the listing was complete.
 import time
 from collections.abc import Sequence
 from datetime import timedelta
+from threading import Lock
 from typing import Final
 
 from temporalio import activity
@@ -22,6 +23,7 @@ from activities.store.connectors import ConnectorRow, connector_by_id
 from activities.store.pages import lease, listing
 from activities.store.pages.listing import Draft, NewPage, Position
 from activities.store.pages.memory import StoredMemory
+from activities.store.pages.relisting import must_list_all
 from activities.store.scopes import live_build_of
 from headwater.connectors import Connector
 
@@ -41,6 +43,7 @@ class PageLister:
         self._connectors = connectors
         self._parsers = parsers
         self._walks: dict[int, tuple[ConnectorRow, Connector]] = {}
+        self._walking = Lock()  # several connectors are listed at once
 
     @activity.defn(name="list_page", no_thread_cancel_exception=True)
     @contained
@@ -96,14 +99,15 @@ class PageLister:
                 activity.heartbeat(draft.listed)
                 check_running()
         if not memory.is_used:
-            self._walks[row.connector_id] = row, connector
+            with self._walking:
+                self._walks[row.connector_id] = row, connector
         return draft
 
     def _start(self, row: ConnectorRow, connector: Connector, begins: Position, wanted: ListPage) -> str | None:
         """The cursor that the page begins at. A pass that is to see everything, as read or as granted, begins where all is listed."""
         if wanted.seq > 1 or (anew := connector.restart(begins.cursor)) == begins.cursor:
             return begins.cursor
-        if not wanted.in_pass.full and not listing.must_list_all(
+        if not wanted.in_pass.full and not must_list_all(
             self._store, row.connector_id, rule_version=row.rule_version, parsers=self._parsers
         ):
             return begins.cursor
@@ -118,11 +122,12 @@ class PageLister:
         A new one finds its place again, which in a folder of many files costs a listing of all of them for each page. One that
         remembers is always a new one: what it knows is what the store kept.
         """
-        known = self._walks.pop(row.connector_id, None)
-        if known is not None and known[0] == row:
-            return known[1]
-        while len(self._walks) >= WALKS_KEPT:
-            self._walks.pop(next(iter(self._walks)), None)
+        with self._walking:
+            known = self._walks.pop(row.connector_id, None)
+            if known is not None and known[0] == row:
+                return known[1]
+            while len(self._walks) >= WALKS_KEPT:
+                self._walks.pop(next(iter(self._walks)))
         return self._connectors(row.kind, row.config, name=row.name, memory=memory)
 
     def _take(self, draft: Draft, connector: Connector, row: ConnectorRow, wanted: ListPage, *, limit: int) -> None:
@@ -152,6 +157,7 @@ class PageLister:
         """
         if wanted.seq == 1:
             return  # none is before it: a pass in which nothing changed asks nothing
+        # No longer: who waits has one of the places that preparing the page before may need.
         run, until = wanted.in_pass, time.monotonic() + LISTING_S
         while listing.is_under_way(
             self._store, connector_id=run.connector_id, pass_no=run.pass_no, seq=wanted.seq, source_ids=source_ids

@@ -29,7 +29,7 @@ def is_failed(held: Known) -> bool:
 
 def plan(change: Change, held: Known | None, *, full: bool, rule_version: int, parsers: frozenset[str]) -> Plan:
     """What must happen for the corpus to match ``change``. ``held`` is ``None`` for a source not held yet."""
-    if held is not None and held.is_withheld_at(change.version):
+    if held is not None and held.is_hidden_at(change.version):
         return Plan.NOTHING
     if held is not None and held.is_refused_at(change.version) and rule_version <= held.rule_version and not full:
         return Plan.NOTHING

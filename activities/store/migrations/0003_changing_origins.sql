@@ -3,8 +3,8 @@
 --       read it; whether a pass listed all there is; connectors that were removed.
 -- Why:  a feed of changes names what changed and not where it lies, and what it does not name is not gone. A document that
 --       is renamed is not read again, and grants that its origin changed are applied without a new rule.
--- Locks: new objects; columns with constant defaults, which rewrite no table; an index of the sources that failed, for which the
---       table ingestion is read once: a second for each million.
+-- Locks: new objects; columns with constant defaults, which rewrite no table; indexes of the sources that failed, are withheld or are
+--       to be listed again, for which the table ingestion is read three times: three seconds for each million; one of memberships, still empty.
 
 CREATE TABLE {schema}.link (                         -- a connector's memory: a node under a parent; a root's parent is ''
   connector_id bigint NOT NULL REFERENCES {schema}.connector ON DELETE CASCADE,
@@ -32,9 +32,22 @@ ALTER TABLE {schema}.ingestion
 CREATE INDEX ingestion_failed ON {schema}.ingestion (source_pk)
   WHERE state IN ('no_text', 'encrypted', 'too_large', 'unsupported', 'failed', 'quarantined');
 
+CREATE INDEX ingestion_lost ON {schema}.ingestion (source_pk)  -- to be listed again, whatever a feed of changes says
+  WHERE state <> 'denied' AND freshness <> 'unavailable'
+    AND (state = 'pending' OR state IN ('indexed', 'partial', 'empty') AND source_version IS NULL);
+
+ALTER TABLE {schema}.checkpoint
+  ADD read_with text;                                -- parsers by which all that the connector holds was seen to be read
+
+CREATE INDEX ingestion_withheld ON {schema}.ingestion (source_pk) WHERE state = 'denied' OR freshness = 'unavailable';
+
+ALTER TABLE {schema}.checkpoint
+  ADD waits_for text;                                -- why the run that has the lease waits; NULL: it does not
+
 ALTER TABLE {schema}.connector
   ADD removed_at timestamptz;                        -- it is no more, and its row stays for the sources that it left behind
 
 ALTER TABLE {schema}.membership
   ADD access text;                                   -- fingerprint of the grants that were applied last; NULL: of none; '': they
                                                      -- went, and are to be said again
+CREATE INDEX membership_lost ON {schema}.membership (connector_id) WHERE access = '';

@@ -11,7 +11,6 @@ from activities.store import Store
 from activities.store.pages.lease import hold, stale_fence
 from activities.store.sql import queries
 from headwater.connectors import Unlisted
-from headwater.states import HEALTHY
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +45,7 @@ class Known:
         """Whether its origin refused its content at that version: it is asked for again at another one."""
         return self.is_denied and version is not None and version == self.source_version
 
-    def is_withheld_at(self, version: str | None) -> bool:
+    def is_hidden_at(self, version: str | None) -> bool:
         """Whether a text of that version would not be published: what was forgotten comes back in a newer one alone."""
         if self.tombstone == "forgotten":
             return version is not None and version == self.tombstone_version
@@ -148,19 +147,6 @@ def known_sources(store: Store, *, connector_id: int, scope_id: int, source_ids:
         params = {"connector_id": connector_id, "scope_id": scope_id, "source_ids": list(source_ids)}
         cursor.execute(queries(store.schema, "listing")["known_sources"], params)
         return {row.source_id: row for row in cursor}
-
-
-def must_list_all(store: Store, connector_id: int, *, rule_version: int, parsers: frozenset[str]) -> bool:
-    """Whether the connector holds something that has to be listed again, although its origin may never name it again.
-
-    A new rule or a new parser reaches all of its sources; some were rolled back, or given back their grants.
-    """
-    params = {"connector_id": connector_id, "rule_version": rule_version, "parsers": sorted(parsers)}
-    with store.connection() as connection:
-        row = connection.execute(
-            queries(store.schema, "listing")["must_list_all"], {**params, "healthy": sorted(HEALTHY)}
-        ).fetchone()
-    return row is not None and bool(row[0])
 
 
 def record_page(store: Store, page: NewPage) -> StoredPage:

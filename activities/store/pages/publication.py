@@ -66,7 +66,7 @@ class Publication:
         if self.connector_id is not None:
             self._write_withheld()
             self._write_members()
-        result = self._result(generation)
+        result = self._result(generation, regranted)
         self._run(
             "finish_page",
             ords=[each.candidate.ord for each in self.judged],
@@ -169,18 +169,18 @@ class Publication:
             self._run("read_again", lost=_pks(lost))
 
     def _write_withheld(self) -> None:
-        refused = [each for each in self._with(Outcome.TOMBSTONED) if each.kind == "upsert"]
-        if refused:
+        hidden = [each for each in self._with(Outcome.TOMBSTONED) if each.kind == "upsert"]
+        if hidden:
             self._run(
-                "note_refused",
+                "note_forgotten_version",
                 scope_id=self.pointer.scope_id,
-                refused=[each.source_id for each in refused],
-                versions=[each.version for each in refused],
+                hidden=[each.source_id for each in hidden],
+                versions=[each.version for each in hidden],
             )
         denied = [each for each in self.judged if each.outcome is Outcome.DENIED]
-        if withheld := [*refused, *[each.candidate for each in denied]]:
-            # Without a hiding tombstone of its own it was refused for what it rests on.
-            reasons = [each.tombstone if each.tombstone in HIDING else HIDDEN for each in refused]
+        if withheld := [*hidden, *[each.candidate for each in denied]]:
+            # Without a hiding tombstone of its own it is hidden for what it rests on.
+            reasons = [each.tombstone if each.tombstone in HIDING else HIDDEN for each in hidden]
             reasons += [each.denial for each in denied]
             # What its origin refused at a version is not asked for again at that version.
             versions = [each.version if each.state == "denied" else None for each in withheld]
@@ -207,8 +207,9 @@ class Publication:
         if dropped := self._with(Outcome.DROPPED):
             self._run("leave_to_others", connector_id=self.connector_id, dropped=_pks(dropped))
 
-    def _result(self, generation: int) -> PublishedPage:
+    def _result(self, generation: int, regranted: Sequence[NewGrants]) -> PublishedPage:
         emptied = self._emptied()
+        shown = {each.candidate.source_pk for each in self.judged if each.candidate.seen_seq is not None}
         failures = [
             SyncFailure(source_id=each.source_id, state=each.state or "failed", reason=each.reason)
             for each in [*self._with(Outcome.FAILED), *emptied]
@@ -219,6 +220,7 @@ class Publication:
             upserted=len(self._with(Outcome.PUBLISHED)) - len(emptied),
             deleted=len(self._with(Outcome.DELETED)),
             skipped=len(self._with(Outcome.UNCHANGED)),
+            regranted=sum(each.source_pk in shown for each in regranted),
             withheld=len(self._with(Outcome.TOMBSTONED, Outcome.DENIED)),
             failed=len(failures),
             generation=generation,

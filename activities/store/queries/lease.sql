@@ -12,7 +12,7 @@ UPDATE {schema}.checkpoint
        lease_until = now() + %(lease_s)s * interval '1 second',
        pass_no = pass_no + (is_new AND NOT goes_on)::int,
        cursor = CASE WHEN is_new AND NOT goes_on THEN start_cursor ELSE cursor END,
-       is_paused = false
+       is_paused = false, waits_for = NULL
   FROM (SELECT owner IS DISTINCT FROM %(owner)s OR run IS DISTINCT FROM %(run)s AS is_new,
                is_paused AND NOT %(full)s AS goes_on
           FROM {schema}.checkpoint WHERE connector_id = %(connector_id)s) AS asked
@@ -69,7 +69,7 @@ UPDATE {schema}.checkpoint SET cursor = NULL, start_cursor = NULL
  WHERE connector_id = %(connector_id)s AND fence = %(fence)s AND owner IS NOT NULL;
 
 -- release_lease --
-UPDATE {schema}.checkpoint SET owner = NULL, run = NULL, lease_until = NULL, is_paused = %(is_paused)s
+UPDATE {schema}.checkpoint SET owner = NULL, run = NULL, lease_until = NULL, is_paused = %(is_paused)s, waits_for = NULL
  WHERE connector_id = %(connector_id)s AND fence = %(fence)s;
 
 -- note_sync --
@@ -95,11 +95,12 @@ SELECT source_id, state, reason, count(*) OVER () AS total FROM (
            SELECT FROM {schema}.page p WHERE p.connector_id = %(connector_id)s AND p.pass_no = %(pass_no)s AND NOT p.is_whole))
      AND i.state IN ('no_text', 'encrypted', 'too_large', 'unsupported', 'failed', 'quarantined')
   UNION ALL
-  SELECT i.source_id, x ->> 'state', x ->> 'reason'
-    FROM {schema}.page p JOIN {schema}.page_item i USING (page_id)
+  SELECT x ->> 'source_id', x ->> 'state', x ->> 'reason'
+    FROM {schema}.page p
    CROSS JOIN jsonb_array_elements(p.result -> 'failures') x
    WHERE p.connector_id = %(connector_id)s AND p.pass_no = %(pass_no)s
-     AND i.outcome = 'owned' AND x ->> 'source_id' = i.source_id) f
+     AND (SELECT i.outcome FROM {schema}.page_item i
+           WHERE i.page_id = p.page_id AND i.source_id = x ->> 'source_id' LIMIT 1) = 'owned') f
  ORDER BY source_id LIMIT 100;
 
 -- unlisted_parts --

@@ -20,21 +20,6 @@ SELECT i.source_id FROM {schema}.page p JOIN {schema}.page_item i USING (page_id
    AND i.source_id = ANY (%(source_ids)s)
  LIMIT 1;
 
--- must_list_all --
--- What is hidden is left alone until its tombstone goes, and what is withheld or was refused until its origin says something new.
--- In the order of a key, and LATERAL with LIMIT 1: one look-up for each document of the connector. Joined, the planner read the
--- statuses or the memberships of all corpora, for every pass.
-SELECT EXISTS (
-  SELECT FROM (SELECT * FROM {schema}.membership WHERE connector_id = %(connector_id)s ORDER BY source_pk) m
-   CROSS JOIN LATERAL (SELECT * FROM {schema}.ingestion WHERE source_pk = m.source_pk LIMIT 1) i
-   CROSS JOIN LATERAL (SELECT * FROM {schema}.source WHERE source_pk = m.source_pk LIMIT 1) s
-   WHERE (m.rule_version < %(rule_version)s
-          OR i.state <> 'denied' AND i.freshness <> 'unavailable'
-             AND (i.state = 'pending' OR m.access = '' OR i.parser <> ALL (%(parsers)s)
-                  OR i.state = ANY (%(healthy)s) AND i.source_version IS NULL))
-     AND NOT EXISTS (
-           SELECT FROM {schema}.tombstone t WHERE t.scope_id = s.scope_id AND t.id = s.source_id AND t.reason <> 'corrected'));
-
 -- known_sources --
 -- What is held for each listed id: how it was last read, whether readers see it at the live pointer (while that is pinned: whether
 -- the build shows it), and whether it must not be served.

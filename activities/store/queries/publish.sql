@@ -136,10 +136,10 @@ m AS (
   WHERE source_pk = ANY (%(ungranted)s))
 UPDATE {schema}.source SET fence_gen = %(gen)s - 1, renewed_gen = %(gen)s WHERE source_pk = ANY (%(cleared)s);
 
--- note_refused --
+-- note_forgotten_version --
 -- A text that was forgotten before anybody could say which version it had: the one that is seen next is taken for it.
 UPDATE {schema}.tombstone t SET source_version = w.version
-FROM unnest(%(refused)s::text[], %(versions)s::text[]) AS w (id, version)
+FROM unnest(%(hidden)s::text[], %(versions)s::text[]) AS w (id, version)
 WHERE t.scope_id = %(scope_id)s AND t.id = w.id AND t.reason = 'forgotten' AND t.source_version IS NULL;
 
 -- note_withheld --
