@@ -1,6 +1,8 @@
 """The connector follows a server that others wrote as it follows the emulator: one set of facts for both."""
 
 import hashlib
+from collections.abc import Mapping
+from typing import Final
 
 import pytest
 
@@ -8,6 +10,17 @@ from headwater.connectors import SourceUnavailable
 from tests.drive_mock.office import Office
 from tests.drive_mock.servers import Permission
 from tests.integration.drive_follower import ADA, BEN, ROBOT
+
+# By a name: a permission, and whom it lets find the file.
+PERMISSIONS: Final[Mapping[str, tuple[Permission, list[str]]]] = {
+    "user": ({"type": "user", "role": "reader", "emailAddress": BEN}, [BEN]),
+    "capitals": ({"type": "user", "role": "commenter", "emailAddress": BEN.upper()}, [BEN]),
+    "group": ({"type": "group", "role": "reader", "emailAddress": "eng@a.test"}, ["eng@a.test"]),
+    "domain": ({"type": "domain", "role": "reader", "domain": "a.test", "allowFileDiscovery": True}, ["domain:a.test"]),
+    "domain by link": ({"type": "domain", "role": "reader", "domain": "a.test"}, []),
+    "link": ({"type": "anyone", "role": "reader"}, []),
+    "anyone": ({"type": "anyone", "role": "reader", "allowFileDiscovery": True}, []),
+}
 
 
 def test_everything_below_the_folder_is_listed_and_nothing_else(office: Office) -> None:
@@ -210,30 +223,19 @@ def test_a_shortcut_brings_what_it_leads_to_once_and_under_its_own_grants(office
     assert office.follower.names == []
 
 
-@pytest.mark.parametrize(
-    ("permission", "more"),
-    [
-        ({"type": "user", "role": "reader", "emailAddress": BEN}, [BEN]),
-        ({"type": "user", "role": "commenter", "emailAddress": BEN.upper()}, [BEN]),
-        ({"type": "group", "role": "reader", "emailAddress": "eng@a.test"}, ["eng@a.test"]),
-        ({"type": "domain", "role": "reader", "domain": "a.test", "allowFileDiscovery": True}, ["domain:a.test"]),
-        ({"type": "domain", "role": "reader", "domain": "a.test"}, []),
-        ({"type": "anyone", "role": "reader"}, []),
-        ({"type": "anyone", "role": "reader", "allowFileDiscovery": True}, []),
-    ],
-    ids=["user", "commenter", "group", "domain", "domain by link", "link", "anyone"],
-)
-def test_who_may_read_is_who_the_permissions_name(permission: Permission, more: list[str], office: Office) -> None:
-    plan = office.add("plan.txt")
+def test_who_may_read_is_who_the_permissions_name(office: Office) -> None:
+    files = {name: office.add(name) for name in PERMISSIONS}
     office.follower.sync()
-    assert office.follower.readers("plan.txt") == [ADA, ROBOT]
-    before = office.follower.change("plan.txt").version
+    assert {name: office.follower.readers(name) for name in files} == {name: [ADA, ROBOT] for name in files}
+    before = {name: office.follower.change(name).version for name in files}
 
-    office.server.share(plan, permission)
+    for name, (permission, _) in PERMISSIONS.items():
+        office.server.share(files[name], permission)
     office.follower.sync()
 
-    assert office.follower.readers("plan.txt") == sorted([ADA, ROBOT, *more])
-    assert office.follower.change("plan.txt").version == before
+    named = {name: sorted([ADA, ROBOT, *more]) for name, (_, more) in PERMISSIONS.items()}
+    assert {name: office.follower.readers(name) for name in files} == named
+    assert {name: office.follower.change(name).version for name in files} == before
 
 
 def test_who_is_taken_off_the_permissions_may_not_read_any_more(office: Office) -> None:

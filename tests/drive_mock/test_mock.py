@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from select import select
 
@@ -56,6 +57,8 @@ def test_the_mock_ends_when_whoever_started_it_is_killed(installed: Installed) -
     try:
         assert select([mock], [], [], 30)[0]  # readable once the process has ended
     finally:
+        with suppress(ProcessLookupError):
+            signal.pidfd_send_signal(mock, signal.SIGKILL)
         os.close(mock)
 
 
