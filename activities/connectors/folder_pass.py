@@ -37,8 +37,9 @@ class Cursor(BaseModel):
             return cls.model_validate_json(text)
         except pydantic.ValidationError as error:
             raise ValidationError(
-                f"The cursor {text[:80]!r} is not one of a folder connector of this version: "
-                "sync the folder under another connector name."
+                f"The cursor {text[:80]!r} is not one of a folder connector of this version, and the mounts that it knew cannot be told: "
+                "see that all disks are mounted, end the connector with `headwater connector remove NAME --keep-sources`, and sync "
+                "the folder again under its name."
             ) from error
 
 

@@ -96,7 +96,8 @@ def test_a_folder_of_drive_from_its_first_day_to_its_last(
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--folder-id", "https://drive.google.com/x"), "is no id of Drive"),
+        (("--folder-id", "https://drive.google.com/x"), "--folder-id 'https://drive.google.com/x' is no id of Drive"),
+        (("--credentials", ""), "--credentials is empty: give a value, or leave it out."),
         (("--credentials", "nowhere.json"), "nowhere.json does not exist"),
         (("--subject", "ann"), "is no address of a person"),
         (("--root-url", "http://drive.example.com/"), "must be https://"),

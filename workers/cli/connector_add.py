@@ -1,6 +1,9 @@
 """`headwater connector add`: another place that documents come from."""
 
 import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -81,7 +84,7 @@ def drive_command(
         {
             "folder_ids": tuple(dict.fromkeys(folder_ids)),
             "drive_id": drive_id,
-            "credentials": None if credentials is None else os.path.abspath(credentials),
+            "credentials": credentials and os.path.abspath(credentials),
             "subject": subject,
             "root_url": root_url,
             "discoverable_as_everyone": discoverable_as_everyone,
@@ -118,7 +121,10 @@ def _settings(given: dict[str, Any], access_map: str | None) -> "DriveConfig":
     from activities.connectors.drive.config import DriveConfig
     from activities.connectors.drive.service import check_root_url
 
-    with arguments():
+    for option, value in {**given, "access_map": access_map}.items():
+        if value == "":
+            raise WrongUsage(f"{_option(option)} is empty: give a value, or leave it out.")
+    with _named_as_options(), arguments():
         root_url = None if given["root_url"] is None else check_root_url(given["root_url"])
         table = None if access_map is None else AccessMap.from_file(access_map).to_json()
         chosen = {
@@ -127,6 +133,20 @@ def _settings(given: dict[str, Any], access_map: str | None) -> "DriveConfig":
             if value is not None
         }
         return DriveConfig.parse(chosen)
+
+
+@contextmanager
+def _named_as_options() -> Iterator[None]:
+    """A setting that is wrong is called as it was given."""
+    try:
+        yield
+    except WrongUsage as error:
+        said = re.sub(r"^Drive connector: (\w+)(\.\d+)*: ", lambda found: f"{_option(found[1])} ", str(error))
+        raise WrongUsage(said) from error
+
+
+def _option(setting: str) -> str:
+    return "--" + ("folder-id" if setting == "folder_ids" else setting.replace("_", "-"))
 
 
 def _account(settings: "DriveConfig") -> str | None:
