@@ -12,6 +12,7 @@ import pytest
 
 from activities.connectors.drive.calls import DriveCalls
 from activities.connectors.drive.credentials import CredentialSource
+from activities.connectors.drive.errors import SharedDriveGone
 from activities.connectors.drive.service import DriveService
 from activities.connectors.drive.sessions import ACCOUNTS_KEPT, IDLE_KEPT, DriveSessions
 from headwater.connectors import SourceUnavailable
@@ -97,6 +98,16 @@ def test_refused_credentials_are_read_again_the_next_time(
     with sessions.lent(source, root_url=drive.url) as calls:
         calls.about()
     assert [asked.token for asked in drive.asked(ABOUT)] == ["Bearer ya29.first", "Bearer ya29.second"]
+
+
+def test_a_shared_drive_that_is_gone_is_no_reason_to_sign_in_again(
+    drive: RawDrive, source: CredentialSource, sessions: DriveSessions
+) -> None:
+    drive.script("/drive/v3/drives/0AbC", refuses(404, "notFound"))
+    for _ in range(3):
+        with pytest.raises(SharedDriveGone), sessions.lent(source, root_url=drive.url) as calls:
+            calls.shared_drive("0AbC")
+    assert len(drive.asked("/token")) == 1
 
 
 def test_a_replaced_file_is_read_at_once_and_what_it_replaced_is_let_go(

@@ -4,7 +4,7 @@ Without them every document would cost a token and a TLS handshake before its fi
 """
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import Lock
@@ -12,6 +12,7 @@ from typing import Final
 
 from activities.connectors.drive.calls import DriveCalls
 from activities.connectors.drive.credentials import CredentialSource, SignIn
+from activities.connectors.drive.errors import SharedDriveGone
 from activities.connectors.drive.service import ROOT_URL, DriveService
 from headwater.connectors import SourceUnavailable
 
@@ -25,6 +26,11 @@ _Key = tuple[CredentialSource, tuple[int, ...], str]
 class _Account:
     sign_in: SignIn
     idle: list[DriveCalls] = field(default_factory=list)
+
+    def take_idle(self) -> list[DriveCalls]:
+        """They are whoever's who takes them. Called under the lock, or one might be lent at that moment."""
+        taken, self.idle = self.idle, []
+        return taken
 
 
 class DriveSessions:
@@ -50,6 +56,8 @@ class DriveSessions:
             calls = DriveCalls(self._connect(account.sign_in, root_url=root_url))
         try:
             yield calls
+        except SharedDriveGone:
+            raise  # nothing is wrong with the sign-in
         except SourceUnavailable:
             self._forget(key)
             raise
@@ -60,9 +68,9 @@ class DriveSessions:
     def close(self) -> None:
         """Ends the connections that nobody has. What is lent is closed when it comes back."""
         with self._lock:
-            forgotten = list(self._accounts.values())
+            idle = [calls for account in self._accounts.values() for calls in account.take_idle()]
             self._accounts.clear()
-        _close(forgotten)
+        _close(idle)
 
     def _account(self, key: _Key) -> _Account:
         with self._lock:
@@ -73,8 +81,8 @@ class DriveSessions:
         with self._lock:
             known = self._accounts.setdefault(key, known)
             self._accounts.move_to_end(key)
-            forgotten = [self._accounts.pop(other) for other in self._outdated(key)]
-        _close(forgotten)
+            idle = [calls for other in self._outdated(key) for calls in self._accounts.pop(other).take_idle()]
+        _close(idle)
         return known
 
     def _outdated(self, key: _Key) -> list[_Key]:
@@ -95,14 +103,14 @@ class DriveSessions:
     def _forget(self, key: _Key) -> None:
         with self._lock:
             forgotten = self._accounts.pop(key, None)
-        if forgotten is not None:
-            _close([forgotten])
+            idle = [] if forgotten is None else forgotten.take_idle()
+        _close(idle)
 
 
-def _close(accounts: list[_Account]) -> None:
-    for account in accounts:
-        for calls in account.idle:
-            calls.close()
+def _close(idle: Iterable[DriveCalls]) -> None:
+    """Ends connections that nobody can be lent any more. Not under the lock: it takes its time."""
+    for calls in idle:
+        calls.close()
 
 
 __all__ = ["DriveSessions"]
