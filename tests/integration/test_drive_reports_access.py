@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -168,6 +169,7 @@ def test_what_changes_its_kind_is_read_as_what_it_is_now_or_is_gone(office: Offi
     assert corpus.sync().read_nothing
 
 
+@pytest.mark.long
 @in_every_mode
 def test_an_id_that_comes_again_has_its_new_readers_alone(office: Office, store: Store, corpus: DriveCorpus) -> None:
     world = office.world
@@ -214,7 +216,7 @@ def test_a_first_pass_begins_with_the_token_and_ends_with_the_feed(scope: str, m
         home = world.add_drive("Team", organizer=BEN).id
         world.share(home, ROBOT, role="fileOrganizer")
     file = world.add_file("a.md", "x", parent=home).id
-    config = {"folder_ids": [home]} if scope == "folder" else {"drive_id": home}
+    config: dict[str, Any] = {"folder_ids": [home]} if scope == "folder" else {"drive_id": home}
     with following(tmp_path, world, **config) as follower:
         page = follower.connect().list_page(None, limit=50)
         assert not page.done

@@ -83,11 +83,9 @@ def checkpoint(store: Store) -> str | None:
 
 
 @pytest.mark.parametrize("count", [10, pytest.param(HUNDRED, marks=LONG)])
-@pytest.mark.parametrize(
-    ("reason", "state"), [("insufficientFilePermissions", "denied"), ("cannotDownloadFile", "denied")]
-)
+@pytest.mark.parametrize("reason", ["insufficientFilePermissions", pytest.param("cannotDownloadFile", marks=LONG)])
 def test_one_file_that_is_refused_costs_itself_and_no_other(
-    count: int, reason: str, state: str, office: Office, corpus: DriveCorpus
+    count: int, reason: str, office: Office, corpus: DriveCorpus
 ) -> None:
     files = office.files(count)
     bad = files[count // 2]
@@ -97,7 +95,7 @@ def test_one_file_that_is_refused_costs_itself_and_no_other(
 
     assert (done.upserted, done.withheld) == (count - 1, 1)
     assert set(corpus.shown()) == {*files} - {bad}
-    assert corpus.state(bad)[0] == state and corpus.state(bad)[1]
+    assert corpus.state(bad)[0] == "denied" and corpus.state(bad)[1]
     assert [corpus.log.count(DOWNLOAD, file_id=file) for file in files] == [1] * count
     assert corpus.sync().read_nothing
     assert corpus.log.count(DOWNLOAD, file_id=bad) == 1
@@ -158,15 +156,15 @@ def test_a_burst_of_403_on_the_feed_is_waited_out_and_nobody_loses_a_document(
     assert set(corpus.shown()) == {*files[1:]} and checkpoint(store) != stands
 
 
-@pytest.mark.parametrize("count", [20, pytest.param(HUNDRED, marks=LONG)])
+@LONG
 def test_a_worker_that_is_killed_in_the_middle_of_a_page_costs_what_it_had_in_hand(
-    count: int, office: Office, store: Store, database: str, corpus: DriveCorpus
+    office: Office, store: Store, database: str, corpus: DriveCorpus
 ) -> None:
-    files = office.files(count)
-    at = count * 3 // 10
+    files = office.files(HUNDRED)
+    at = 30
     run = corpus.hand.begin(connector="drive").in_pass
     listed = corpus.hand.list_page(run)
-    assert listed.items == count
+    assert listed.items == HUNDRED
     assert dies_at(f"Text of {at:03}.txt.", "prepare", database, run, listed.page_id)
     before = corpus.log.count(DOWNLOAD)
     assert at - IN_FLIGHT < before <= at + IN_FLIGHT
@@ -176,11 +174,11 @@ def test_a_worker_that_is_killed_in_the_middle_of_a_page_costs_what_it_had_in_ha
     published = corpus.hand.publish(run, listed.page_id)
     corpus.hand.advance(run, listed.page_id)
 
-    assert (published.upserted, published.failed) == (count, 0)
-    assert corpus.log.count(DOWNLOAD) <= count + IN_FLIGHT
-    assert len(corpus.embedded) == len({*corpus.embedded}) == count
+    assert (published.upserted, published.failed) == (HUNDRED, 0)
+    assert corpus.log.count(DOWNLOAD) <= HUNDRED + IN_FLIGHT
+    assert len(corpus.embedded) == len({*corpus.embedded}) == HUNDRED
     assert set(corpus.shown()) == {*files}
-    assert [len(table(store, name)) for name in ("source", "revision", "span", "document_version")] == [count] * 4
+    assert [len(table(store, name)) for name in ("source", "revision", "span", "document_version")] == [HUNDRED] * 4
 
 
 def test_a_checkpoint_that_could_not_be_saved_costs_no_second_download(
@@ -201,7 +199,7 @@ def test_a_checkpoint_that_could_not_be_saved_costs_no_second_download(
     assert checkpoint(store) is not None
 
 
-@pytest.mark.parametrize("status", [400, 410])
+@pytest.mark.parametrize("status", [410, pytest.param(400, marks=LONG)])
 def test_a_cursor_that_drive_forgot_is_dropped_and_a_throttle_on_the_new_way_is_waited_out(
     status: int, office: Office, store: Store, corpus: DriveCorpus
 ) -> None:
@@ -286,6 +284,7 @@ print(json.dumps({"grew_mb": (after - before) / 1024, "told": told}))
 """
 
 
+@LONG
 def test_what_is_far_too_large_is_given_up_before_it_fills_the_memory(office: Office, tmp_path: Path) -> None:
     world = office.world
     world.modes.export_limit = 1_000 * MB

@@ -4,6 +4,7 @@ there and nothing else, in whatever Drive leaves open, and Drive is asked for no
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -154,15 +155,15 @@ def test_a_folder_of_fifty_files_goes_at_the_cost_of_one_change_and_comes_back_w
     assert corpus.sync().did_nothing
 
 
-@pytest.mark.parametrize(
-    "way", ["trash", *(pytest.param(way, marks=LONG) for way in ("delete", "move out", "unshare"))]
-)
+@LONG
+@pytest.mark.parametrize("way", ["trash", "delete", "move out", "unshare"])
 def test_whichever_way_a_folder_goes_all_fifty_files_in_it_go(way: str, office: Office, tmp_path: Path) -> None:
     world, boxes = office.world, office.boxes()
     if way == "unshare":
         world.move(boxes, world.root_of(ADA))
         world.share(boxes, ROBOT, role="writer")
-    with following(tmp_path, world, **({} if way == "unshare" else {"folder_ids": [office.folder]})) as follower:
+    scope: dict[str, Any] = {} if way == "unshare" else {"folder_ids": [office.folder]}
+    with following(tmp_path, world, **scope) as follower:
         follower.sync()
         assert len(follower.held) == 3 + FIFTY
         before = follower.drive.log.mark()
@@ -209,7 +210,8 @@ def test_a_file_that_is_older_than_all_that_is_known_is_new_all_the_same(office:
     assert corpus.found(BEN) == {**office.all, late: "Text.", office.plan: "Text of another plan."}
 
 
-@pytest.mark.parametrize("way", ["left", pytest.param("deleted", marks=LONG)])
+@LONG
+@pytest.mark.parametrize("way", ["left", "deleted"])
 def test_what_a_shared_drive_held_goes_once_it_is_missed_twice_and_no_sync_fails(
     way: str, office: Office, store: Store, database: str, tmp_path: Path
 ) -> None:

@@ -31,6 +31,7 @@ def held(names: set[str]) -> set[str]:
     return {f"drive:{name}" for name in names}
 
 
+@pytest.mark.long
 @in_every_mode
 def test_every_file_of_every_drive_is_listed_in_whatever_pages_they_come(modes: Modes, tmp_path: Path) -> None:
     world = peopled()
