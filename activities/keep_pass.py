@@ -7,6 +7,7 @@ from activities.contracts import AdvancedCheckpoint, BeginPass, BegunPass, Ended
 from activities.store import Store
 from activities.store.connectors import find_connector
 from activities.store.pages import lease
+from activities.store.pages.withheld import withheld_reasons
 from headwater.contracts import SyncFailure
 from headwater.errors import ValidationError
 
@@ -61,5 +62,6 @@ class PassKeeper:
             error=ended.error,
             forget_cursor=ended.forget_cursor,
         )
+        withheld = withheld_reasons(self._store, ended.in_pass.connector_id)
         failures = [SyncFailure(source_id=i, state=state, reason=reason) for i, state, reason in end.failures]
-        return EndedPass(generation=end.generation, failed=end.failed, failures=failures)
+        return EndedPass(generation=end.generation, failed=end.failed, failures=failures, withheld=withheld)

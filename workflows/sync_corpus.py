@@ -146,6 +146,7 @@ class SyncCorpus:
             upserted=counts.upserted,
             deleted=counts.deleted,
             skipped=counts.skipped,
+            regranted=counts.regranted,
             withheld=counts.withheld,
             failed=ended.failed,
             embedded_chunks=counts.embedded_chunks,
@@ -153,6 +154,7 @@ class SyncCorpus:
             exhausted=exhausted,
             generation=ended.generation,
             failures=ended.failures,
+            withheld_reasons=ended.withheld,
         )
 
     async def _begin(self, request: SyncCorpusInput) -> Pass:
@@ -256,6 +258,7 @@ class SyncCorpus:
         counts.deleted += published.deleted
         counts.skipped += published.skipped
         counts.failed += published.failed
+        counts.regranted += published.regranted
         counts.withheld += published.withheld
         self._carried.next_seq += 1
 

@@ -79,6 +79,7 @@ class PublishedPage(Payload):
     upserted: int = 0
     deleted: int = 0
     skipped: int = 0
+    regranted: int = 0  # of known documents: others may read them than before
     withheld: int = 0
     failed: int = 0
     generation: int = 0
@@ -103,3 +104,4 @@ class EndedPass(Payload):
     generation: int = 0
     failed: int = 0
     failures: list[SyncFailure] = Field(default_factory=list)
+    withheld: dict[str, int] = Field(default_factory=dict)  # all that is withheld now, by the reason

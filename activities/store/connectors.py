@@ -38,7 +38,7 @@ class PlacedConnector:
     row: ConnectorRow
     sources: int
     last_sync_at: datetime | None
-    error: str | None  # why its last sync stopped; None: it did not
+    error: str | None  # why the sync under way waits, or else why the last one stopped; None: neither
 
 
 def ensure_connector(
@@ -150,5 +150,5 @@ def _placed(row: Mapping[str, Any]) -> PlacedConnector:
         row=ConnectorRow(**{each.name: row[each.name] for each in fields(ConnectorRow)}),
         sources=row["sources"],
         last_sync_at=row["last_sync_at"],
-        error=row["last_error"],
+        error=row["error"],
     )

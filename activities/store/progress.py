@@ -16,13 +16,15 @@ class Progress:
     listed: int
     skipped: int
     documents: int
-    prepared: int
+    prepared: int  # looked into: read, or known not to need it
+    read: int
     published: int
     chunks: int
     embedded: int
     is_listed: bool
     is_preparing: bool
     is_embedding: bool
+    waits_for: str | None  # why the run waits; None: it does not
 
     @property
     def step(self) -> str:

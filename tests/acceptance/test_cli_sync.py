@@ -59,8 +59,8 @@ def test_a_folder_is_indexed_then_followed(headwater: CommandLine, corpus: str, 
     sync = ("sync", "folder", folder, "--corpus", corpus)
     first = headwater.json(*sync, "--grant", "everyone")
     assert set(first) == {
-        *("corpus", "connector", "pages", "upserted", "deleted", "skipped", "withheld", "failed"),
-        *("embedded_chunks", "reused_chunks", "exhausted", "generation", "failures"),
+        *("corpus", "connector", "pages", "upserted", "deleted", "skipped", "regranted", "withheld", "failed"),
+        *("embedded_chunks", "reused_chunks", "exhausted", "generation", "failures", "withheld_reasons"),
     }
     assert (first["upserted"], first["failed"], first["skipped"], first["deleted"]) == (4, 1, 0, 0)
     assert first["embedded_chunks"] == 3

@@ -17,6 +17,8 @@ class Seen:
     published: int = 3
     chunks: int = 40
     embedded: int = 10
+    read: int = 6
+    waits_for: str | None = None
 
 
 class Recorder:
@@ -31,7 +33,12 @@ class Recorder:
 
 def _followed(readings: Sequence[Seen | Exception]) -> list[Counts]:
     """What is shown when the store answers with these in turn."""
-    recorder = Recorder()
+    return _watched(readings)[0]
+
+
+def _watched(readings: Sequence[Seen | Exception]) -> tuple[list[Counts], list[str]]:
+    """What is shown, and what is said beside it."""
+    recorder, said = Recorder(), list[str]()
 
     async def scenario() -> None:
         over = asyncio.Event()
@@ -47,18 +54,18 @@ def _followed(readings: Sequence[Seen | Exception]) -> list[Counts]:
                 raise answer
             return answer
 
-        following = asyncio.create_task(follow(recorder, read))
+        following = asyncio.create_task(follow(recorder, read, say=said.append))
         await asyncio.wait_for(over.wait(), 10)
         following.cancel()
 
     asyncio.run(scenario())
-    return recorder.shown
+    return recorder.shown, said
 
 
 def test_counts_are_documents_and_chunks() -> None:
     assert done(Seen()) == 5
-    assert sentence(Seen(chunks=1200)) == "8 of 10 documents read, 10 of 1,200 chunks"
-    assert sentence(Seen(chunks=0, embedded=0)) == "8 of 10 documents read"
+    assert sentence(Seen(chunks=1200)) == "8 of 10 documents, 6 read, 10 of 1,200 chunks"
+    assert sentence(Seen(chunks=0, embedded=0, read=0)) == "8 of 10 documents, 0 read"
 
 
 def test_the_bar_goes_on_while_documents_are_read_and_while_their_chunks_are_embedded() -> None:
@@ -86,3 +93,9 @@ def test_a_pass_under_way_is_shown_at_once() -> None:
 def test_a_store_that_is_away_for_a_moment_is_asked_again() -> None:
     later = replace(Seen(), published=4)
     assert _followed([Seen(), StoreError("away"), later])[:2] == [Seen(), later]
+
+
+def test_that_a_sync_waits_is_said_once_for_each_time() -> None:
+    away, slow = replace(Seen(), waits_for="It is away."), replace(Seen(), waits_for="It is slow.")
+    _, said = _watched([Seen(), away, away, slow, Seen(), StoreError("away"), slow, slow, Seen()])
+    assert said == ["The sync waits: It is away.", "The sync waits: It is slow."]

@@ -9,6 +9,7 @@ from headwater.errors import HeadwaterError
 from headwater.models import Scope
 from workers.cli.console import Output
 from workers.cli.context import Invocation
+from workers.cli.denials import withheld_lines
 from workers.cli.errors import EXIT_FAILED
 from workers.cli.progress import display_for, follow
 from workers.cli.services import Services
@@ -34,7 +35,10 @@ def sync_once(
     strict: bool,
     as_json: bool,
 ) -> int:
-    """The command's exit status, after a pass that began when it was asked for, and all that is said of it."""
+    """The command's exit status, after a pass that began when it was asked for, and all that is said of it.
+
+    What is withheld is no failure, also with ``strict``: it was dealt with as its origin says. It is told of in every sync.
+    """
     scope = wanted.scope
     result = asyncio.run(_sync(invocation, services, store, embedders, row, wanted, quiet=as_json))
     if not services.has_workers:
@@ -70,9 +74,10 @@ async def _sync(
     async with AsyncExitStack() as stack:
         display = stack.enter_context(display_for(invocation.output, quiet=quiet))
         work = await stack.enter_async_context(working(invocation, services, store, what="sync", embedders=embedders))
-        if display is not None:
-            watching = asyncio.create_task(follow(display, lambda: pass_progress(store, row.connector_id)))
-            stack.callback(watching.cancel)
+        watching = asyncio.create_task(
+            follow(display, lambda: pass_progress(store, row.connector_id), say=invocation.output.note)
+        )
+        stack.callback(watching.cancel)
         result = await wait_for(
             Sync(work.client, wanted), stop=work.stop, trouble=work.trouble, on_stopping=invocation.output.note
         )
@@ -103,12 +108,23 @@ def collect_little(store: "Store", scope: Scope, settings: Settings) -> None:
 
 
 def report(output: Output, result: SyncResult) -> None:
-    """The result for a person: counts on stdout, failures with their reasons."""
-    output.line(
-        f"{result.corpus}, connector {result.connector}: {result.upserted:,} published, {result.skipped:,} unchanged, "
-        f"{result.deleted:,} deleted, {result.failed:,} failed; "
-        f"{result.embedded_chunks:,} {'chunk' if result.embedded_chunks == 1 else 'chunks'} embedded, {result.reused_chunks:,} reused; generation {result.generation}."
+    """The result for a person: counts on stdout, what is withheld and what failed with their reasons."""
+    withheld = sum(result.withheld_reasons.values())
+    chunks = "chunk" if result.embedded_chunks == 1 else "chunks"
+    counts = (
+        f"{result.upserted:,} published",
+        f"{result.skipped:,} unchanged",
+        *([f"{result.regranted:,} with other readers"] if result.regranted else ()),
+        f"{result.deleted:,} deleted",
+        *([f"{withheld:,} withheld"] if withheld else ()),
+        f"{result.failed:,} failed",
     )
+    output.line(
+        f"{result.corpus}, connector {result.connector}: {', '.join(counts)}; {result.embedded_chunks:,} {chunks} embedded, "
+        f"{result.reused_chunks:,} reused; generation {result.generation}."
+    )
+    for line in withheld_lines(result.withheld_reasons):
+        output.line(f"  {line}.")
     shown = result.failures[:FAILURES_SHOWN]
     for failure in shown:
         output.line(f"  {failure.state}: {failure.source_id}: {failure.reason or 'no reason recorded'}")

@@ -1,4 +1,4 @@
-"""How a running sync is shown: a bar on a terminal, a line now and then elsewhere, nothing beside JSON."""
+"""How a running sync is shown: a bar on a terminal, a line now and then elsewhere. Beside JSON only what it waits for is said."""
 
 import asyncio
 import time
@@ -13,7 +13,7 @@ from headwater.errors import HeadwaterError
 from workers.cli.console import Output
 
 BAR_EVERY_S: Final = 0.3
-BAR_WIDTH: Final = 16  # with the longest step and counts of four digits, a line has 80 columns
+BAR_WIDTH: Final = 12  # with the longest step and counts of four digits, a line has 80 columns
 LOOK_EVERY_S: Final = 0.5
 LINE_EVERY_S: Final = 5.0
 
@@ -30,11 +30,15 @@ class Counts(Protocol):
     @property
     def prepared(self) -> int: ...
     @property
+    def read(self) -> int: ...
+    @property
     def published(self) -> int: ...
     @property
     def chunks(self) -> int: ...
     @property
     def embedded(self) -> int: ...
+    @property
+    def waits_for(self) -> str | None: ...
 
 
 class Display(Protocol):
@@ -52,18 +56,22 @@ def display_for(output: Output, *, quiet: bool) -> AbstractContextManager[Displa
     return Bar(output) if output.is_interactive else Lines(output)
 
 
-async def follow(display: Display, read: Callable[[], Counts]) -> None:
-    """Show what ``read`` counts, again and again until cancelled."""
+async def follow(display: Display | None, read: Callable[[], Counts], *, say: Callable[[str], None]) -> None:
+    """Show what ``read`` counts, again and again until cancelled, and ``say`` each time the sync begins to wait."""
     before: Counts | None = None
+    is_waiting = False
     while True:
         # A store that is away for a moment is no reason to end.
         with suppress(HeadwaterError):
             counts = await asyncio.to_thread(read)
             before = before or counts
             # Until our pass begins, the newest one is that of the sync before: finished, and nothing to look at.
-            if counts != before or done(counts) < counts.listed:
+            if display is not None and (counts != before or done(counts) < counts.listed):
                 display.show(counts)
-        await asyncio.sleep(display.every_s)
+            if counts.waits_for is not None and not is_waiting:
+                say(f"The sync waits: {counts.waits_for}")
+            is_waiting = counts.waits_for is not None
+        await asyncio.sleep(LOOK_EVERY_S if display is None else display.every_s)
 
 
 class Bar:
@@ -132,16 +140,16 @@ def done(counts: Counts) -> int:
     return min(counts.listed, counts.skipped + counts.published)
 
 
-def read(counts: Counts) -> int:
+def looked_into(counts: Counts) -> int:
     """Documents that were looked into, or need not be."""
     return min(counts.listed, counts.skipped + counts.prepared)
 
 
 def advance(counts: Counts) -> float:
     """How far a bar stands that ends at the number of documents: first they are read, then their chunks embedded."""
-    return read(counts) * (counts.embedded / counts.chunks if counts.chunks else 1)
+    return looked_into(counts) * (counts.embedded / counts.chunks if counts.chunks else 1)
 
 
 def sentence(counts: Counts) -> str:
-    documents = f"{read(counts):,} of {counts.listed:,} documents read"
+    documents = f"{looked_into(counts):,} of {counts.listed:,} documents, {counts.read:,} read"
     return f"{documents}, {counts.embedded:,} of {counts.chunks:,} chunks" if counts.chunks else documents

@@ -24,7 +24,8 @@ INSERT INTO {schema}.checkpoint (connector_id) VALUES (%(connector_id)s) ON CONF
 -- listed says nothing of these: the next pass lists everything.
 WITH free AS (
   UPDATE {schema}.checkpoint
-     SET cursor = NULL, start_cursor = NULL, is_paused = false, fence = fence + 1, owner = NULL, run = NULL, lease_until = NULL
+     SET cursor = NULL, start_cursor = NULL, is_paused = false, fence = fence + 1, owner = NULL, run = NULL, lease_until = NULL,
+         waits_for = NULL
    WHERE connector_id = %(connector_id)s AND (owner IS NULL OR lease_until < now())
   RETURNING connector_id)
 UPDATE {schema}.connector c SET config = %(config)s, last_error = NULL
@@ -47,7 +48,9 @@ ORDER BY c.name;
 -- placed_connectors --
 -- Of all corpora or of one, of any name or of one.
 SELECT s.tenant_id, s.resource_id, s.corpus_id, c.connector_id, c.scope_id, c.name, c.kind, c.config, c.rule_version,
-       c.last_sync_at, c.last_error,
+       c.last_sync_at,
+       coalesce((SELECT k.waits_for FROM {schema}.checkpoint k WHERE k.connector_id = c.connector_id AND k.lease_until > now()),
+                c.last_error) AS error,
        (SELECT count(*) FROM {schema}.membership m WHERE m.connector_id = c.connector_id) AS sources
 FROM {schema}.connector c JOIN {schema}.scope s USING (scope_id)
 WHERE c.removed_at IS NULL AND (%(name)s::text IS NULL OR c.name = %(name)s)

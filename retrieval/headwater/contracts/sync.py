@@ -26,7 +26,10 @@ class SyncFailure(Output):
 
 
 class SyncResult(Output):
-    """Output of ``SyncCorpus``, and what ``headwater sync --json`` prints."""
+    """Output of ``SyncCorpus``, and what ``headwater sync --json`` prints.
+
+    ``withheld`` counts changes. ``withheld_reasons`` says of all documents that are withheld now how many are for each reason.
+    """
 
     corpus: str
     connector: str
@@ -34,6 +37,7 @@ class SyncResult(Output):
     upserted: int = 0
     deleted: int = 0
     skipped: int = 0
+    regranted: int = 0  # known documents that others may read than before
     withheld: int = 0
     failed: int = 0
     embedded_chunks: int = 0
@@ -41,6 +45,7 @@ class SyncResult(Output):
     exhausted: bool = True
     generation: int = 0
     failures: list[SyncFailure] = Field(default_factory=list)
+    withheld_reasons: dict[str, int] = Field(default_factory=dict)
 
 
 class SyncStatus(BaseModel):
@@ -55,6 +60,7 @@ class SyncStatus(BaseModel):
     upserted: int = 0
     deleted: int = 0
     skipped: int = 0
+    regranted: int = 0  # known documents that others may read than before
     withheld: int = 0
     failed: int = 0
     embedded_chunks: int = 0
