@@ -61,6 +61,7 @@ def agree(rooms: Rooms, corpus: DriveCorpus) -> None:
         assert set(corpus.found(email)) == rooms.allowed_to(email), email
 
 
+@pytest.mark.long
 @in_every_mode
 def test_whoever_is_unshared_finds_nothing_after_one_sync_that_reads_nothing(
     modes: Modes, store: Store, database: str, tmp_path: Path
@@ -84,6 +85,7 @@ def test_whoever_is_unshared_finds_nothing_after_one_sync_that_reads_nothing(
         assert corpus.found(EVE) == {}
 
 
+@pytest.mark.long
 @in_every_mode
 def test_permissions_of_a_folder_are_those_of_all_below_it_unless_its_access_is_limited(
     modes: Modes, store: Store, database: str, tmp_path: Path
@@ -136,6 +138,7 @@ def test_a_link_is_found_by_nobody_who_was_not_named(desk: Desk) -> None:
     assert desk.corpus.found(BEN) == desk.corpus.found(EVE) == {}
 
 
+@pytest.mark.long
 def test_what_anyone_may_discover_is_everyones_only_where_that_was_asked_for(
     store: Store, database: str, tmp_path: Path
 ) -> None:
@@ -165,6 +168,7 @@ def test_an_account_that_may_only_read_lets_nobody_in_and_says_so_until_it_may_l
     assert set(desk.corpus.found(ADA)) == {file} and desk.corpus.found(EVE) == {}
 
 
+@pytest.mark.long
 def test_permissions_of_a_shared_drive_that_may_not_be_listed_let_nobody_in(
     store: Store, database: str, tmp_path: Path
 ) -> None:
@@ -181,6 +185,7 @@ def test_permissions_of_a_shared_drive_that_may_not_be_listed_let_nobody_in(
         assert {request.status for request in corpus.log.of(PERMISSIONS)} == {403}
 
 
+@pytest.mark.long
 def test_permissions_that_could_be_seen_and_cannot_any_more_hide_the_file_and_show_it_again_unread(desk: Desk) -> None:
     file = desk.put("plan.txt", "Text of the plan.")
     desk.corpus.sync()
@@ -209,6 +214,7 @@ def test_fewer_permissions_than_the_file_names_let_nobody_in(desk: Desk) -> None
     assert desk.corpus.found(ADA) == {}
 
 
+@pytest.mark.long
 def test_more_permissions_than_a_page_holds_are_all_read(store: Store, database: str, tmp_path: Path) -> None:
     world = peopled()
     drive = world.add_drive("Team", organizer=BEN).id
@@ -224,6 +230,7 @@ def test_more_permissions_than_a_page_holds_are_all_read(store: Store, database:
         assert [set(corpus.found(email)) for email in (many[0], many[150], many[-1], EVE)] == [{file}] * 3 + [set()]
 
 
+@pytest.mark.long
 def test_a_permission_ends_for_whoever_asks_after_its_end_without_a_sync(
     store: Store, database: str, tmp_path: Path
 ) -> None:
@@ -263,6 +270,7 @@ def test_what_is_no_access_in_drive_is_none_here(desk: Desk) -> None:
     assert desk.corpus.found(BEN) == desk.corpus.found("gone@a.test") == {}
 
 
+@pytest.mark.long
 def test_addresses_compare_without_case_and_groups_are_what_the_host_says(desk: Desk) -> None:
     file = desk.put("plan.txt", "Text.")
     desk.world.add_group("inner@a.test", members=[EVE])
@@ -278,6 +286,7 @@ def test_addresses_compare_without_case_and_groups_are_what_the_host_says(desk: 
     assert desk.corpus.found("stranger@c.test", groups=["elsewhere@a.test"]) == {}
 
 
+@pytest.mark.long
 def test_a_user_who_is_suspended_stops_the_connector_of_that_user_and_takes_nothing_away(desk: Desk) -> None:
     corpus, world = desk.corpus, desk.world
     mine = desk.put("plan.txt", "Text of the plan.")
@@ -304,6 +313,7 @@ def test_a_user_who_is_suspended_stops_the_connector_of_that_user_and_takes_noth
 Owning = Literal["unshared", "kept"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("former_owner", ["unshared", "kept"])
 def test_a_file_with_another_owner_is_the_same_document_as_long_as_one_account_sees_it(
     former_owner: Owning, store: Store, database: str, tmp_path: Path

@@ -61,6 +61,7 @@ def test_each_refusal_of_one_file_is_its_own_and_is_not_tried_again_before_the_f
     assert set(desk.corpus.found(ADA)) == {good, *files}
 
 
+@pytest.mark.long
 def test_a_restriction_that_the_listing_tells_is_not_tried_and_a_lifted_one_is(desk: Desk) -> None:
     locked = desk.put("locked.txt", "Locked.", download_restricted=True)
     abusive = desk.put("abusive.txt", "Malware.", is_abusive=True)
@@ -78,6 +79,7 @@ def test_a_restriction_that_the_listing_tells_is_not_tried_and_a_lifted_one_is(d
     assert desk.corpus.found(ADA) == {locked: "Locked."}
 
 
+@pytest.mark.long
 def test_a_document_that_fails_in_each_form_for_ever_has_failed_and_holds_up_nobody(desk: Desk) -> None:
     good, bad = desk.put("good.txt", GOOD), desk.put_document("Bad", {"text/markdown": "# Bad"}, kind="spreadsheet")
     desk.corpus.drive.faults.add(Fault(EXPORT, file_id=bad, status=500, times=None))
@@ -90,6 +92,7 @@ def test_a_document_that_fails_in_each_form_for_ever_has_failed_and_holds_up_nob
     assert again.read_nothing and again.failed == 1
 
 
+@pytest.mark.long
 def test_what_is_too_large_in_every_form_says_so_and_is_not_exported_again(desk: Desk) -> None:
     good = desk.put("good.txt", GOOD)
     huge = "A long line of a very long document.\n" * 40_000
@@ -105,6 +108,7 @@ def test_what_is_too_large_in_every_form_says_so_and_is_not_exported_again(desk:
     assert again.read_nothing and again.failed == 2
 
 
+@pytest.mark.long
 def test_beyond_what_drive_exports_a_document_comes_by_its_link(desk: Desk) -> None:
     desk.world.modes.export_limit = 20
     doc = desk.put_document("Large", {"text/markdown": "# Large\n\nA text of more than twenty bytes: NEEDLE."})
@@ -116,6 +120,7 @@ def test_beyond_what_drive_exports_a_document_comes_by_its_link(desk: Desk) -> N
     assert desk.corpus.sync().did_nothing
 
 
+@pytest.mark.long
 def test_what_cannot_be_exported_is_unsupported_and_not_asked_for(desk: Desk) -> None:
     kinds = ("form", "map", "site", "jam", "fusiontable", "script")
     files = [desk.put_document(kind, {}, kind=kind) for kind in kinds]
@@ -153,6 +158,7 @@ def test_an_export_of_other_bytes_and_the_same_text_publishes_and_embeds_nothing
     assert desk.corpus.sync().did_nothing
 
 
+@pytest.mark.long
 def test_a_slide_that_says_one_is_text(desk: Desk) -> None:
     deck = desk.put_document("Deck", {"text/plain": "1"}, kind="presentation")
 
@@ -165,6 +171,7 @@ def test_a_slide_that_says_one_is_text(desk: Desk) -> None:
 OLD, NEW = "Old text. " * 30, "New text! " * 40
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_file_that_is_replaced_while_it_is_read_is_wholly_one_of_both_and_then_the_new_one(
     when: Literal["before", "after"], desk: Desk
@@ -180,6 +187,7 @@ def test_a_file_that_is_replaced_while_it_is_read_is_wholly_one_of_both_and_then
     assert desk.corpus.sync().did_nothing
 
 
+@pytest.mark.long
 def test_bytes_that_are_cut_or_lost_on_the_way_never_become_a_text(desk: Desk) -> None:
     cut, lost = desk.put("cut.txt", OLD), desk.put("lost.txt", OLD)
     desk.corpus.drive.faults.add(Fault(DOWNLOAD, file_id=cut, cut_at_bytes=100))
@@ -192,6 +200,7 @@ def test_bytes_that_are_cut_or_lost_on_the_way_never_become_a_text(desk: Desk) -
     assert texts[cut] == texts[lost] == OLD.strip()
 
 
+@pytest.mark.long
 def test_a_file_that_goes_between_its_listing_and_its_download_is_gone_and_costs_no_other_one(desk: Desk) -> None:
     good = desk.put("good.txt", GOOD)
     deleted, trashed, hidden = (desk.put(f"{name}.txt", "Text.") for name in ("deleted", "trashed", "hidden"))

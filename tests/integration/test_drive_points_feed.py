@@ -25,6 +25,7 @@ def desk(store: Store, database: str, tmp_path: Path) -> Iterator[Desk]:
         yield desk
 
 
+@pytest.mark.long
 @in_every_mode
 def test_what_no_time_of_modification_tells_is_seen_with_the_next_sync(
     modes: Modes, store: Store, database: str, tmp_path: Path
@@ -65,6 +66,7 @@ def test_what_no_time_of_modification_tells_is_seen_with_the_next_sync(
         assert corpus.sync().did_nothing
 
 
+@pytest.mark.long
 @in_every_mode
 def test_a_folders_one_change_is_its_whole_subtrees(modes: Modes, store: Store, database: str, tmp_path: Path) -> None:
     with open_desk(store, database, tmp_path) as desk:
@@ -103,6 +105,7 @@ def test_a_folders_one_change_is_its_whole_subtrees(modes: Modes, store: Store, 
         assert corpus.sync().did_nothing
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("status", [400, 410])
 def test_after_a_lost_cursor_all_that_happened_meanwhile_is_made_up_for_and_nothing_else_is_read(
     status: Literal[400, 410], desk: Desk
@@ -203,6 +206,7 @@ def test_a_loss_of_access_of_which_no_feed_tells_is_found_by_the_daily_listing(t
         assert follower.names == ["kept.txt"]
 
 
+@pytest.mark.long
 def test_files_that_are_seen_on_many_ways_are_read_and_found_once(store: Store, database: str, tmp_path: Path) -> None:
     world = peopled()
     folder = shared_folder(world)

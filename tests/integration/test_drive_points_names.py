@@ -64,6 +64,7 @@ def test_who_swaps_two_names_swaps_no_texts(desk: Desk) -> None:
     }
 
 
+@pytest.mark.long
 def test_a_target_of_shortcuts_is_one_document_for_its_own_readers(desk: Desk) -> None:
     world, corpus = desk.world, desk.corpus
     target = world.add_file("far.txt", "Text from afar.", owner=BEN).id
@@ -87,6 +88,7 @@ def test_a_target_of_shortcuts_is_one_document_for_its_own_readers(desk: Desk) -
     assert corpus.found(BEN) == {}
 
 
+@pytest.mark.long
 def test_a_file_that_only_its_key_opens_is_seen_and_not_taken_for_deleted(desk: Desk) -> None:
     keyed = desk.world.add_file("keyed.txt", "Text.", owner=BEN, resource_key="0-key").id
     desk.world.share(keyed, "anyone")
@@ -100,6 +102,7 @@ def test_a_file_that_only_its_key_opens_is_seen_and_not_taken_for_deleted(desk: 
     assert desk.corpus.found(BEN) == desk.corpus.found(ADA) == {}
 
 
+@pytest.mark.long
 def test_a_file_that_turns_into_something_without_text_takes_its_text_along(desk: Desk) -> None:
     file = desk.put("plan.txt", "Text of the plan.")
     desk.corpus.sync()

@@ -44,6 +44,7 @@ def test_a_quota_that_is_spent_again_and_again_ends_with_everything_read_and_emb
     assert len(given) <= len(files) + IN_FLIGHT * len(waits)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("method", ["drive.changes.list", "drive.files.get", DOWNLOAD])
 @pytest.mark.parametrize("vocabulary", ["errors", "details", "both"])
 def test_a_403_that_means_fewer_calls_is_waited_out_and_is_no_loss_of_access(
@@ -72,6 +73,7 @@ STOPS = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("reason", list(STOPS))
 def test_what_goes_for_the_whole_account_stops_the_connector_and_says_what_to_do(reason: str, desk: Desk) -> None:
     files = filled(desk, 2)
@@ -129,6 +131,7 @@ GONE_DARK: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("fault", list(GONE_DARK))
 def test_an_outage_from_any_call_of_a_listing_on_takes_nothing_away(fault: str, desk: Desk) -> None:
     files = filled(desk, 3)
@@ -146,6 +149,7 @@ def test_an_outage_from_any_call_of_a_listing_on_takes_nothing_away(fault: str, 
     assert desk.corpus.found(ADA) == files
 
 
+@pytest.mark.long
 def test_a_folder_that_is_hidden_from_the_account_empties_nothing_and_goes_on_when_it_is_back(desk: Desk) -> None:
     files = filled(desk, 3)
     desk.corpus.sync()

@@ -61,6 +61,7 @@ def test_lone_surrogates_are_replaced_in_text_and_name_and_cost_no_other_documen
     assert desk.corpus.sync().did_nothing
 
 
+@pytest.mark.long
 def test_tables_headers_and_text_boxes_of_word_files_are_found_with_their_cells_apart(desk: Desk) -> None:
     written = Document()
     written.add_paragraph("Body")
@@ -102,6 +103,7 @@ def workbook(**tabs: str) -> bytes:
     return buffer.getvalue()
 
 
+@pytest.mark.long
 def test_notes_of_slides_and_every_tab_of_a_spreadsheet_are_found_uploaded_or_exported(desk: Desk) -> None:
     deck, book = slides("Title", "SPOKEN"), workbook(First="ONE", Second="TWO")
     files = [
@@ -150,6 +152,7 @@ def locked(text: str, *, user_password: str) -> bytes:
     return buffer.getvalue()
 
 
+@pytest.mark.long
 def test_an_encrypted_file_says_so_and_one_that_only_its_owner_may_change_is_read(desk: Desk) -> None:
     good = desk.put("good.txt", GOOD)
     closed = desk.put("closed.pdf", locked("SECRET", user_password="user"))
@@ -177,6 +180,7 @@ def test_images_within_an_exported_document_are_a_placeholder_and_no_passages(de
     assert "iVBORw0K" not in found
 
 
+@pytest.mark.long
 def test_plain_exports_begin_without_a_byte_order_mark_and_have_no_signs_of_chips(desk: Desk) -> None:
     plain = desk.put_document("Plain", {"text/plain": "CHIP \ue907 and text"})
 
@@ -186,6 +190,7 @@ def test_plain_exports_begin_without_a_byte_order_mark_and_have_no_signs_of_chip
     assert done.exports == 2
 
 
+@pytest.mark.long
 def test_scripts_and_styles_of_a_page_are_not_found_and_entities_are_letters(desk: Desk) -> None:
     page = desk.put(
         "page.html",
@@ -205,6 +210,7 @@ SCRIPTS = {
 }
 
 
+@pytest.mark.long
 def test_a_part_of_a_text_without_spaces_or_from_right_to_left_finds_it_first(desk: Desk) -> None:
     files = {desk.put(name, text): name for name, (text, _) in SCRIPTS.items()}
     desk.corpus.sync()
@@ -226,6 +232,7 @@ def test_files_of_no_bytes_are_empty_and_are_not_asked_for_again(desk: Desk) -> 
     assert desk.corpus.sync().did_nothing
 
 
+@pytest.mark.long
 def test_a_file_that_is_emptied_is_found_no_more(desk: Desk) -> None:
     file = desk.put("note.txt", "NEEDLE")
     desk.corpus.sync()
@@ -238,6 +245,7 @@ def test_a_file_that_is_emptied_is_found_no_more(desk: Desk) -> None:
     assert desk.corpus.state(file) == ("empty", None)
 
 
+@pytest.mark.long
 def test_the_bytes_decide_what_a_file_is_and_not_its_declared_type(desk: Desk) -> None:
     word = docx(p("WORD"))
     lies = {
