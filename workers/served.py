@@ -21,6 +21,7 @@ from activities.propagate_deletion import DeletionPropagator
 from activities.publish_page import PagePublisher
 from activities.read_document import readers
 from activities.remove_connector import ConnectorRemover
+from activities.remove_schedule import remove_schedule
 from activities.repoint import SourceMover
 from activities.restage_page import PageRestager
 from activities.set_access import AccessKeeper
@@ -143,6 +144,7 @@ def db_activities(store: Store, embedders: EmbedderSource, options: WorkerOption
         remover.sweep_page,
         remover.keep_sources,
         remover.drop_connector,
+        remove_schedule,
     )
 
 

@@ -1,6 +1,6 @@
 """``RemoveConnector``: a connector ends, and what it alone holds is deleted as by a sync that finds nothing, or stays as stale.
 
-It has the connector's lease all the while, so that no sync is under way. Given up half-way it leaves a connector behind
+It has the connector's lease all the while, so that no sync is under way; its schedule ends with it. Given up half-way it leaves a connector behind
 whose next sync lists everything anew.
 """
 
@@ -30,6 +30,8 @@ with workflow.unsafe.imports_passed_through():
         KeptSources,
         RemoveConnectorInput,
         RemovedConnector,
+        RemovedSchedule,
+        RemoveSchedule,
     )
     from workflows.act import act
     from workflows.failures import cause_of
@@ -63,13 +65,23 @@ class RemoveConnector:
                 raise
             raise cause_of(error) from None
         try:
-            return await self._remove(asked, raw)
+            removed = await self._remove(asked, raw)
         except (ActivityError, ApplicationError, asyncio.CancelledError) as error:
             ending = EndPass(in_pass=self._carried.in_pass, error=cause_of(error, cancelled=CANCELLED).message)
             await act("end_pass", ending, EndedPass)
             if is_cancelled_exception(error):
                 raise
             raise cause_of(error) from None
+        # Last: a removal that is given up leaves the schedule with the connector that is still there.
+        try:
+            ended = await act(
+                "remove_schedule", RemoveSchedule(scope=asked.scope, connector=asked.connector), RemovedSchedule
+            )
+        except ActivityError as error:
+            if is_cancelled_exception(error):
+                raise
+            raise cause_of(error) from None
+        return removed.model_copy(update={"had_schedule": ended.existed})
 
     async def _remove(self, asked: RemoveConnectorInput, raw: Any) -> RemovedConnector:
         carried, pages = self._carried, 0

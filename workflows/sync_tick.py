@@ -17,6 +17,8 @@ with workflow.unsafe.imports_passed_through():
 
 # Outages are waited out without end; this bounds a sync that nobody looks at.
 LONGEST_SYNC: Final = timedelta(days=7)
+# A sync that takes no signal though it runs (one has room for so many only) would have a tick try without end.
+TURNS: Final = 5
 
 
 @workflow.defn(name="SyncTick")
@@ -25,12 +27,16 @@ class SyncTick:
     async def run(self, raw: Any = None) -> SyncTickResult:
         asked = parse_input(SyncTickInput, raw)
         workflow_id = sync_workflow_id(asked.scope, asked.connector)
-        while True:
+        for _ in range(TURNS):
             if await _start(asked, workflow_id):
                 return SyncTickResult(workflow_id=workflow_id, started=True)
             if await _nudge(workflow_id):
                 return SyncTickResult(workflow_id=workflow_id, started=False)
             # It ended between the two: then there is room for one of our own.
+        raise ApplicationError(
+            f"Workflow {workflow_id} can be neither started nor told to make one more pass: look at what it does in Temporal's web page.",
+            non_retryable=True,
+        )
 
 
 async def _start(asked: SyncTickInput, workflow_id: str) -> bool:

@@ -8,6 +8,7 @@ from activities.contracts.payload import Payload
 from activities.contracts.sync import Pass
 from headwater.contracts import WorkflowInput
 from headwater.contracts.shared import ConnectorName
+from headwater.models import Scope
 
 
 class RemoveConnectorInput(WorkflowInput):
@@ -18,10 +19,11 @@ class RemoveConnectorInput(WorkflowInput):
 
 
 class RemovedConnector(Payload):
-    """How many documents were kept, and how many were deleted."""
+    """How many documents were kept, and how many were deleted. ``had_schedule``: one that ended with the connector."""
 
     kept: int = 0
     deleted: int = 0
+    had_schedule: bool = False
 
 
 class KeepSources(Payload):
@@ -41,6 +43,15 @@ class DropConnector(Payload):
     in_pass: Pass
     deleted: int = 0
     requested_by: str | None = None
+
+
+class RemoveSchedule(Payload):
+    scope: Scope
+    connector: ConnectorName
+
+
+class RemovedSchedule(Payload):
+    existed: bool
 
 
 class TryConnectorInput(WorkflowInput):

@@ -1,6 +1,7 @@
 """Connectors by their names: listed, synced, synced by themselves."""
 
 import asyncio
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,6 +13,7 @@ from headwater import Scope
 from headwater.workflow_ids import sync_schedule_id
 from tests.acceptance.command_line import CommandLine, files
 from tests.acceptance.home_processes import processes_of, wait_until
+from workers.sync_schedules import SyncSchedules
 
 CORPUS: Final = "me/docs/connected"
 OTHER: Final = "me/docs/connected-too"
@@ -179,6 +181,15 @@ def test_a_connector_is_removed_with_its_schedule_and_without_its_documents(
     assert (shelf / "a.md").exists()
 
 
+def test_a_schedule_whose_connector_is_gone_can_be_ended(headwater: CommandLine, services: dict[str, str]) -> None:
+    asyncio.run(_leave_schedule(services["temporal_address"], "ghost"))
+    unknown = headwater.run_here("schedule", "remove", "ghost")
+    assert unknown.status == 1 and "There is no connector ghost" in unknown.err
+    ended = headwater.run_here("schedule", "remove", "ghost", "--corpus", CORPUS)
+    assert ended.out == f"The schedule of connector ghost of {CORPUS} is removed.\n"
+    assert headwater.run_here("schedule", "remove", "ghost", "--corpus", CORPUS).status == 1
+
+
 def test_what_is_asked_of_a_connector_is_written_down(
     headwater: CommandLine, services: dict[str, str], tmp_path: Path
 ) -> None:
@@ -229,3 +240,7 @@ def test_commands_alone_do_the_same_and_leave_nothing_running(home: Path, tmp_pa
 async def _trigger(address: str, connector: str) -> None:
     client = await Client.connect(address)
     await client.get_schedule_handle(sync_schedule_id(Scope.parse(CORPUS), connector)).trigger()
+
+
+async def _leave_schedule(address: str, connector: str) -> None:
+    await SyncSchedules(await Client.connect(address)).set(Scope.parse(CORPUS), connector, every=timedelta(hours=1))

@@ -29,6 +29,8 @@ from activities.contracts.connectors import (
     KeepSources,
     KeptSources,
     RemovedConnector,
+    RemovedSchedule,
+    RemoveSchedule,
     TriedConnector,
     TryConnectorInput,
 )
@@ -106,6 +108,11 @@ class ConnectorScript:
         await self._call("end_pass")
         return EndedPass()
 
+    @activity.defn(name="remove_schedule")
+    async def remove_schedule(self, wanted: RemoveSchedule) -> RemovedSchedule:
+        await self._call("remove_schedule")
+        return RemovedSchedule(existed=True)
+
     @activity.defn(name="try_connector")
     async def try_connector(self, wanted: TryConnectorInput) -> TriedConnector:
         await self._call("try_connector")
@@ -122,6 +129,7 @@ class ConnectorScript:
             self.advance_checkpoint,
             self.keep_sources,
             self.drop_connector,
+            self.remove_schedule,
             self.end_pass,
         ]
         async with (

@@ -40,9 +40,9 @@ async def failure_of(handle: WorkflowHandle[Any, Any]) -> ApplicationError:
 async def test_what_it_holds_is_swept_before_it_goes(skipping: WorkflowEnvironment) -> None:
     script = ConnectorScript(pages=2)
     async with script.served(skipping.client):
-        assert await removed(skipping.client, "delete") == RemovedConnector(kept=3, deleted=20)
+        assert await removed(skipping.client, "delete") == RemovedConnector(kept=3, deleted=20, had_schedule=True)
     page = ["sweep_page", "publish_page", "advance_checkpoint"]
-    assert script.calls == ["begin_removal", *page, *page, "drop_connector"]
+    assert script.calls == ["begin_removal", *page, *page, "drop_connector", "remove_schedule"]
     assert [(begun.connector, begun.full, begun.requested_by) for begun in script.begun] == [("shelf", True, "ops")]
     assert [(dropped.in_pass.fence, dropped.requested_by) for dropped in script.dropped] == [(9, "ops")]
     assert not script.ended  # its lease went with it
@@ -52,7 +52,7 @@ async def test_what_it_holds_is_left_behind_page_by_page(skipping: WorkflowEnvir
     script = ConnectorScript(pages=3)
     async with script.served(skipping.client):
         await removed(skipping.client, "keep")
-    assert script.calls == ["begin_removal", *["keep_sources"] * 3, "drop_connector"]
+    assert script.calls == ["begin_removal", *["keep_sources"] * 3, "drop_connector", "remove_schedule"]
 
 
 async def test_a_page_of_a_build_that_is_not_shown_any_more_is_moved(skipping: WorkflowEnvironment) -> None:
@@ -91,6 +91,19 @@ async def test_a_removal_that_fails_gives_the_lease_back_and_says_why(skipping: 
     assert failure.message == "It is broken."
     assert [(ended.in_pass.fence, ended.error) for ended in script.ended] == [(9, "It is broken.")]
     assert not script.dropped
+    assert "remove_schedule" not in script.calls  # the connector is still there, and synced
+
+
+async def test_a_schedule_that_temporal_keeps_is_named_when_the_connector_is_gone(
+    skipping: WorkflowEnvironment,
+) -> None:
+    refused = ApplicationError("Temporal refuses to remove schedule x.", type="PermanentError")
+    script = ConnectorScript(failures={"remove_schedule": [refused]})
+    async with script.served(skipping.client):
+        failure = await failure_of(await start(skipping.client, "RemoveConnector", sources="delete"))
+    assert failure.message == refused.message
+    assert len(script.dropped) == 1
+    assert not script.ended
 
 
 async def test_a_cancelled_removal_gives_the_lease_back(temporal_client: Client) -> None:

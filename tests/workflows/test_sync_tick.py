@@ -88,10 +88,17 @@ async def test_ticks_during_a_sync_are_one_more_pass(temporal_client: Client) ->
 
 async def test_a_sync_that_ends_before_it_hears_is_followed_by_another(temporal_client: Client) -> None:
     script = Script(pages=1)
-    async with ticking(temporal_client, script, TooLate()) as ticks:
+    async with ticking(temporal_client, script, TooLate(1)) as ticks:
         assert (await ticks.tick()).started
         await ticks.sync.result()
     assert len(script.begun) == 1
+
+
+async def test_a_tick_that_can_neither_start_nor_tell_gives_up(temporal_client: Client) -> None:
+    async with ticking(temporal_client, Script(), TooLate(10**6)) as ticks:
+        with pytest.raises(WorkflowFailureError) as failed:
+            await asyncio.wait_for(ticks.tick(), 20)
+    assert "can be neither started nor told" in str(failed.value.cause)
 
 
 async def test_a_host_says_that_something_changed(temporal_client: Client) -> None:
@@ -118,25 +125,29 @@ async def test_what_names_no_connector_is_invalid_input(temporal_client: Client,
     assert isinstance(failed.value.cause, ApplicationError) and failed.value.cause.type == "InvalidInput"
 
 
+@dataclass(frozen=True)
 class TooLate(Interceptor):
-    """Says once that a sync is running already, which has ended by the time it is told anything."""
+    """Says so often that a sync is running already, which has ended by the time it is told anything."""
+
+    times: int
 
     def workflow_interceptor_class(self, input: WorkflowInterceptorClassInput) -> type[WorkflowInboundInterceptor]:
-        return _Inbound
+        times = self.times
 
+        class Inbound(WorkflowInboundInterceptor):
+            def init(self, outbound: WorkflowOutboundInterceptor) -> None:
+                super().init(_Outbound(outbound, times))
 
-class _Inbound(WorkflowInboundInterceptor):
-    def init(self, outbound: WorkflowOutboundInterceptor) -> None:
-        super().init(_Outbound(outbound))
+        return Inbound
 
 
 class _Outbound(WorkflowOutboundInterceptor):
-    def __init__(self, next: WorkflowOutboundInterceptor) -> None:
+    def __init__(self, next: WorkflowOutboundInterceptor, times: int) -> None:
         super().__init__(next)
-        self._is_running = True
+        self._times = times
 
     async def start_child_workflow(self, input: StartChildWorkflowInput) -> ChildWorkflowHandle[Any, Any]:
-        if self._is_running:
-            self._is_running = False
+        if self._times > 0:
+            self._times -= 1
             raise WorkflowAlreadyStartedError(input.id, input.workflow)
         return await super().start_child_workflow(input)

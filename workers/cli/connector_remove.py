@@ -9,7 +9,7 @@ import click
 from activities.contracts.connectors import RemoveConnectorInput, RemovedConnector
 from headwater.models import Scope
 from workers.cli.context import Invocation, pass_invocation
-from workers.cli.errors import CommandFailed, WrongUsage
+from workers.cli.errors import WrongUsage
 from workers.cli.named_connector import find_named, parse_name, with_own_corpus
 from workers.cli.options import with_json
 from workers.cli.question import Question
@@ -56,46 +56,33 @@ def remove_command(
             sources="keep" if keeps else "delete",
             requested_by="headwater connector remove",
         )
-        removed, had_schedule = asyncio.run(_remove(invocation, services, store, wanted))
+        removed = asyncio.run(_remove(invocation, services, store, wanted))
     if as_json:
-        counts = removed.model_dump(mode="json")
-        invocation.output.json({"corpus": str(found.scope), "connector": name, **counts, "schedule": had_schedule})
+        told = {"kept": removed.kept, "deleted": removed.deleted, "schedule": removed.had_schedule}
+        invocation.output.json({"corpus": str(found.scope), "connector": name, **told})
     else:
-        invocation.output.line(said(found.scope, name, removed, keeps=keeps, had_schedule=had_schedule))
+        invocation.output.line(said(found.scope, name, removed, keeps=keeps))
 
 
-def said(scope: Scope, name: str, removed: RemovedConnector, *, keeps: bool, had_schedule: bool) -> str:
+def said(scope: Scope, name: str, removed: RemovedConnector, *, keeps: bool) -> str:
     """What became of it, for a person."""
     count = removed.kept if keeps else removed.deleted
     documents = "1 document" if count == 1 else f"{count:,} documents"
     what = f"{documents} {'is' if count == 1 else 'are'} {'kept, as stale' if keeps else 'deleted'}"
-    schedule = " Its schedule is removed too." if had_schedule else ""
+    schedule = " Its schedule is removed too." if removed.had_schedule else ""
     return f"Connector {name} of {scope} is removed; {what}.{schedule}"
 
 
 async def _remove(
     invocation: Invocation, services: Services, store: "Store", wanted: RemoveConnectorInput
-) -> tuple[RemovedConnector, bool]:
-    """The connector's end, and whether it had a schedule, which ends last: a removal that is given up leaves it there."""
-    from temporalio.service import RPCError
-
+) -> RemovedConnector:
     from workers.cli.requesting import Request
     from workers.cli.waiting import wait_for
     from workers.cli.working import working
-    from workers.sync_schedules import SyncSchedules
 
-    output, question = (
-        invocation.output,
-        Question("RemoveConnector", wanted, RemovedConnector, what="removal", roles=ROLES),
-    )
+    output = invocation.output
+    question = Question("RemoveConnector", wanted, RemovedConnector, what="removal", roles=ROLES)
     async with AsyncExitStack() as stack:
         work = await stack.enter_async_context(working(invocation, services, store, what="removal", roles=ROLES))
         request = Request(work.client, question, output.note)
-        removed = await wait_for(request, stop=work.stop, trouble=work.trouble, on_stopping=output.note)
-        try:
-            return removed, await SyncSchedules(work.client).remove(wanted.scope, wanted.connector)
-        except RPCError as error:
-            raise CommandFailed(
-                f"Connector {wanted.connector} is removed, but Temporal refuses to remove its schedule ({error.status.name}): delete it in "
-                "Temporal's web page, if there is one."
-            ) from error
+        return await wait_for(request, stop=work.stop, trouble=work.trouble, on_stopping=output.note)

@@ -135,7 +135,10 @@ def resume_command(invocation: Invocation, *, name: str, corpus: str | None, as_
 @with_json
 @pass_invocation
 def remove_command(invocation: Invocation, *, name: str, corpus: str | None, as_json: bool) -> None:
-    """Stop syncing the connector NAME by itself, for good. The connector and its documents stay."""
+    """Stop syncing the connector NAME by itself, for good. The connector and its documents stay.
+
+    With --corpus it also ends a schedule that is left of a connector which is gone.
+    """
     _changed(
         invocation,
         name,
@@ -144,6 +147,7 @@ def remove_command(invocation: Invocation, *, name: str, corpus: str | None, as_
         lambda schedules, scope: schedules.remove(scope, name),
         "remove_schedule",
         "is removed",
+        is_end=True,
     )
 
 
@@ -188,6 +192,8 @@ def _changed(
     change: "Callable[[SyncSchedules, Scope], Awaitable[bool]]",
     action: str,
     what: str,
+    *,
+    is_end: bool = False,
 ) -> None:
     async def changed(schedules: "SyncSchedules", scope: Scope) -> Scope:
         if not await change(schedules, scope):
@@ -196,7 +202,7 @@ def _changed(
             )
         return scope
 
-    scope = _told(invocation, name, corpus, changed, action=action)
+    scope = _told(invocation, name, corpus, changed, action=action, is_end=is_end)
     if as_json:
         invocation.output.json({"corpus": str(scope), "connector": name})
     else:
@@ -212,13 +218,19 @@ def _told(
     action: str,
     detail: Mapping[str, Any] | None = None,
     stays: bool = False,
+    is_end: bool = False,
 ) -> T:
-    """What ``tell`` returns for the connector that is named, and was then audited as ``action``. ``stays`` says who has to run from now on."""
-    from activities.store.connectors import note_deed
+    """What ``tell`` returns for the connector that is named, and was then audited as ``action``.
+
+    ``stays`` says who has to run from now on; of what is to end (``is_end``) the connector may be gone already.
+    """
+    from activities.store.connectors import note_deed, placed_connectors
 
     scope = parse_name(name, corpus)
     invocation.start_logging()
     with _opened(invocation) as (services, store):
+        if is_end and scope is not None and not placed_connectors(store, scope=scope, name=name):
+            return asyncio.run(_asking(services, lambda schedules: tell(schedules, scope)))
         found = find_named(store, name, scope)
         told = asyncio.run(_asking(services, lambda schedules: tell(schedules, found.scope)))
         note_deed(store, found.row, actor=ACTOR, action=action, detail=detail)
