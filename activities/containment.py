@@ -6,14 +6,18 @@ own words are kept only when this project wrote them.
 
 import functools
 import math
+import traceback
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
+from pathlib import Path
 from typing import Concatenate, Final, ParamSpec, TypeVar
 
 import structlog
 from temporalio import activity
 from temporalio.exceptions import ApplicationError, ApplicationErrorCategory, CancelledError
 
+import activities
+import headwater
 from activities.store import DuplicateRow
 from activities.store.pages.publish import PublishingHeld
 from headwater.errors import HeadwaterError, TransientError
@@ -30,6 +34,7 @@ UNEXPECTED_ATTEMPTS: Final = 5
 AT_ONCE: Final = timedelta(milliseconds=100)  # for what is over before a first ordinary retry
 # Of what another service asks us to wait. Asking it once an hour harms nobody, and a header of weeks would be a defect.
 LONGEST_WAIT: Final = timedelta(hours=1)
+_OURS: Final = tuple(f"{Path(package.__file__ or '').parent}/" for package in (activities, headwater))
 
 
 class HandedOver(TransientError):
@@ -102,17 +107,18 @@ def _unexpected(error: Exception, sentence: str) -> ApplicationError:
     attempt = activity.info().attempt
     log.error(
         "activity.failed", activity=activity.info().activity_type, attempt=attempt, error=type(error).__name__,
-        where=_where(error),
+        where=where(error),
     )  # fmt: skip
     return ApplicationError(sentence, type="Unexpected", non_retryable=attempt >= UNEXPECTED_ATTEMPTS)
 
 
-def _where(error: Exception) -> str:
-    """File and line of the innermost frame: a position says where a defect is and quotes nothing."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    return "" if trace is None else f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}"
+def where(error: BaseException) -> str:
+    """File and line where ``error`` was raised, and where it came into this project: positions quote no document."""
+    frames = [f"{frame.f_code.co_filename}:{line}" for frame, line in traceback.walk_tb(error.__traceback__)]
+    if not frames:
+        return ""
+    ours = [frame for frame in frames if frame.startswith(_OURS)]
+    return " < ".join(dict.fromkeys((frames[-1], *ours[-1:])))
 
 
 def check_running() -> None:

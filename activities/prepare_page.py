@@ -17,7 +17,7 @@ from temporalio import activity
 from temporalio.exceptions import CancelledError
 
 from activities.connectors import MakeConnector, make_connector
-from activities.containment import HandedOver, check_running, contained
+from activities.containment import HandedOver, check_running, contained, where
 from activities.contracts import PageRef, PreparedPage
 from activities.embedder_source import EmbedderSource
 from activities.heartbeat import heartbeating
@@ -31,7 +31,7 @@ from activities.store.scopes import build_of
 from headwater.chunking.profile import ChunkingProfile
 from headwater.connectors import DocumentFault, SourceUnavailable
 from headwater.embedders import TokenCounter
-from headwater.errors import HeadwaterError, TransientError
+from headwater.errors import EmbedderMismatch, HeadwaterError, StoreError, TransientError
 
 log = structlog.get_logger()
 
@@ -143,13 +143,14 @@ class PagePreparer:
                     faults[item.ord] = error
                 else:
                     noted.append(_failed_at(item, error))
-            elif isinstance(error, TransientError | SourceUnavailable | CancelledError):
-                # Not this document's fault: waiting helps, the whole source is away, or the activity is to end.
+            elif isinstance(error, TransientError | SourceUnavailable | StoreError | EmbedderMismatch | CancelledError):
+                # Not this document's fault: waiting helps, the source, Postgres or the model is not as it must be, or
+                # the activity is to end.
                 stop = error
                 waiting.append(item.ord)
             else:
                 # A defect of ours that this document brought out: it costs the document, not the page.
-                log.error("document.failed", source_id=item.source_id, error=type(error).__name__)
+                log.error("document.failed", source_id=item.source_id, error=type(error).__name__, where=where(error))
                 noted.append(_broken(item, error))
         self._outlast(lambda: staging.land_items(self._store, page, started, staged, noted))
         if faults:

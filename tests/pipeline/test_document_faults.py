@@ -10,7 +10,7 @@ from activities.contracts import Pass
 from activities.prepare_page import FAULTS, IN_FLIGHT
 from activities.store import Store
 from headwater.connectors import Change, Connector, DocumentFault, FetchedDocument, Memory
-from headwater.errors import HeadwaterError, TransientError
+from headwater.errors import EmbedderMismatch, HeadwaterError, StoreError, TransientError
 from tests.drive.faults import Fault
 from tests.drive.world import World
 from tests.pipeline.by_hand import ByHand, refusal
@@ -92,6 +92,24 @@ def test_a_document_at_which_its_origin_fails_is_given_up_and_all_others_are_rea
         "failed",
         "The cabinet failed to give 0 (500), 5 times in a row; it is tried again when its version changes.",
     )
+
+
+@pytest.mark.parametrize(
+    "error",
+    [StoreError("The store lacks a column."), EmbedderMismatch("The corpus has another embedder.")],
+    ids=["store", "embedder"],
+)
+def test_what_is_wrong_with_the_world_is_held_against_no_document(
+    store: Store, cabinet: Cabinet, error: HeadwaterError
+) -> None:
+    hand = ByHand(store, connectors=Jammed(cabinet, [error]).connect)
+    run, page_id = begun(hand)
+    assert refusal(lambda: hand.prepare(run, page_id)) == (type(error).__name__, str(error))
+    assert counted(store) == (0, 0)
+    hand.prepare(run, page_id)
+    hand.embed(run, page_id)
+    published = hand.publish(run, page_id)
+    assert (published.upserted, published.failed) == (IN_FLIGHT + 2, 0)
 
 
 def test_it_is_tried_again_when_its_version_changes_and_not_before(store: Store, cabinet: Cabinet) -> None:
