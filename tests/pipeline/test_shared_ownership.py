@@ -112,6 +112,26 @@ def test_what_one_cannot_find_out_does_not_hide_what_another_one_knows(pair: Pai
     assert [row["grants"] for row in table(pair.store, "source")] == [[]]
 
 
+@pytest.mark.parametrize("is_same", [True, False])
+def test_who_is_left_with_a_file_is_asked_for_its_grants_only_if_it_knew_others(pair: Pair, is_same: bool) -> None:
+    pair.put("left", "right")
+    pair.sync("left")
+    pair.sync("right")
+    if not is_same:  # the other one has not seen it yet
+        pair.ledgers["left"].share("plan", BOB)
+        pair.sync("left", run="run-2")
+        pair.ledgers["right"].share("plan", BOB, silently=True)
+    pair.ledgers["left"].remove("plan")
+    pair.sync("left", run="run-3")
+    pair.ledgers["right"].begun.clear()
+    pair.sync("right", run="run-2")
+    assert pair.ledgers["right"].begun == (["feed 1"] if is_same else [None]), "a listing of everything, or its feed"
+    readers = {row["grantee_id"]: row["name"] for row in table(pair.store, "grantee")}
+    assert [readers[each] for row in table(pair.store, "source") for each in row["grants"]] == [
+        "ann" if is_same else "bob"
+    ]
+
+
 def test_who_drops_what_it_does_not_hold_takes_nothing_away(pair: Pair) -> None:
     pair.put("left", "right")
     pair.sync("right")

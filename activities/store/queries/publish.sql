@@ -200,12 +200,15 @@ SET pass_no = excluded.pass_no, rule_version = greatest(m.rule_version, excluded
 WHERE m.pass_no <> excluded.pass_no OR m.rule_version < excluded.rule_version OR m.access IS DISTINCT FROM excluded.access;
 
 -- leave_to_others --
--- Others of the same owner hold it: it stays, and is theirs. Of its grants they have to say again who may read it, since what
--- they could not find out did not count as long as this one knew.
-WITH gone AS (DELETE FROM {schema}.membership WHERE connector_id = %(connector_id)s AND source_pk = ANY (%(dropped)s)),
+-- Others of the same owner hold it: it stays, and is theirs. Those who knew other grants than this one have to say again who may read
+-- it: what they could not find out did not count as long as this one knew.
+WITH gone AS (
+  DELETE FROM {schema}.membership WHERE connector_id = %(connector_id)s AND source_pk = ANY (%(dropped)s)
+  RETURNING source_pk, access),
 asked AS (
-  UPDATE {schema}.membership SET access = ''
-  WHERE source_pk = ANY (%(dropped)s) AND connector_id <> %(connector_id)s AND access IS NOT NULL)
+  UPDATE {schema}.membership m SET access = ''
+  FROM gone WHERE m.source_pk = gone.source_pk AND m.connector_id <> %(connector_id)s AND m.access IS NOT NULL
+    AND m.access IS DISTINCT FROM gone.access)
 UPDATE {schema}.source s
 SET owner = (
   SELECT m.connector_id FROM {schema}.membership m
