@@ -72,7 +72,7 @@ def test_whatever_is_said_of_an_item_it_can_be_kept_or_is_none(raw: dict[str, An
         return
     grants = read_grants(item.raw, None if must_be_listed(item.raw) else item.raw["permissions"], rules=RULES)
     inherited_grants(item.raw, [], rules=RULES)
-    change = upsert(item, grants, path=item.name, now=NOW)
+    change = upsert(item, grants, version=content_version(item.raw), path=item.name, now=NOW)
     obstacle(item.raw)
     assert is_id(item.id) and all(map(is_id, (*item.parents, *filter(None, (item.drive_id, item.target_id)))))
     for text in (change.source_id, change.locator, change.version, change.label, item.link, item.resource_key):

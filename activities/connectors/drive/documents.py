@@ -14,6 +14,7 @@ from activities.connectors.drive.grants import Denial, DriveGrants
 from activities.connectors.drive.item import Item
 from activities.connectors.drive.kinds import Way, exported_name, kind_of
 from activities.connectors.drive.sharing import access_of
+from activities.connectors.drive.tree import Node
 from headwater.connectors import (
     Change,
     ChangeKind,
@@ -53,6 +54,8 @@ class Locator(BaseModel):
     """Why it is not read, as when nobody may read it or it is not known who may."""
 
     unsupported: str | None = None
+    modified: str = ""
+    """Of a document of Google's, when it was listed."""
 
     @classmethod
     def of(cls, change: Change) -> Self:
@@ -73,7 +76,22 @@ def source_id_of(file_id: str) -> str:
     return f"{KIND}:{file_id}"
 
 
-def upsert(item: Item, grants: DriveGrants, *, path: str, now: datetime) -> Change:
+def version_of(item: Item, known: Node | None, *, is_trusted: bool) -> str | None:
+    """The version of the document's content, which is that under which it is known as long as nothing tells of an edit.
+
+    Of Google's own documents the number rises for a name, a share and a look too, and the time of modification for an edit
+    alone. But anybody may set that time back, so that it is trusted from one listing of everything to the next.
+    """
+    version = content_version(item.raw)
+    if known is None or item.way is not Way.EXPORT or not (is_trusted and known.content and item.modified):
+        return version
+    is_same = known.modified == item.modified and known.content.partition(" ")[2] == (version or "").partition(" ")[2]
+    return known.content if is_same else version
+
+
+def upsert(
+    item: Item, grants: DriveGrants, *, version: str | None, path: str, now: datetime
+) -> Change:  # fmt: skip
     """The document is there. With incomplete permissions nobody may read it, and it is not read either."""
     denial = grants.denial.value if grants.denial else None if grants.let_anybody_in(now) else _NOBODY
     allowed = GrantSet(withheld=denial) if denial else grants.grants
@@ -90,13 +108,14 @@ def upsert(item: Item, grants: DriveGrants, *, path: str, now: datetime) -> Chan
         resource_key=item.resource_key,
         denied=_DENIED[denial] if denial else None if is_unsupported else refused,
         unsupported=refused if is_unsupported else None,
+        modified=item.modified if item.way is Way.EXPORT else "",
     )
     return Change(
         kind=ChangeKind.UPSERT,
         source_id=source_id_of(item.id),
         locator=locator.model_dump_json(exclude_defaults=True),
         # What Drive would refuse has a version of its own, so that it is read once it may be.
-        version=f"refused:{_short(refused)}" if refused else content_version(item.raw),
+        version=f"refused:{_short(refused)}" if refused else version,
         path=path,
         grants=allowed,
         label=label_of(locator),
@@ -135,11 +154,15 @@ def described(locator: Locator) -> Description:
     )
 
 
-def fetched(locator: Locator, content: Content) -> FetchedDocument:
-    """The document as it was read, called as it was listed: a rename in between is the next pass's."""
+def fetched(locator: Locator, content: Content, *, version: str | None) -> FetchedDocument:
+    """The document as it was read, called as it was listed: a rename in between is the next pass's.
+
+    ``version`` is the one that was listed. It stays that of a document of Google's that nobody edited since.
+    """
+    is_same = bool(locator.modified) and content.file.get("modifiedTime") == locator.modified
     return FetchedDocument(
         data=content.data,
-        version=content.version,
+        version=version if is_same and version else content.version,
         name=content.name,
         media_type=content.media_type,
         metadata=_metadata(locator),
@@ -163,4 +186,15 @@ def _short(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-__all__ = ["KIND", "Locator", "delete", "described", "fetched", "label_of", "source_id_of", "upsert", "withheld"]
+__all__ = [
+    "KIND",
+    "Locator",
+    "delete",
+    "described",
+    "fetched",
+    "label_of",
+    "source_id_of",
+    "upsert",
+    "version_of",
+    "withheld",
+]

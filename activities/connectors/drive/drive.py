@@ -120,7 +120,7 @@ class Drive:
             content = read_content(
                 calls, locator.id, max_bytes=max_bytes, resource_key=locator.resource_key or None, wait=self._wait
             )
-        return fetched(locator, content)
+        return fetched(locator, content, version=change.version)
 
     def describe(self, change: Change) -> Description:
         """How the document is called now; nobody is asked for that."""

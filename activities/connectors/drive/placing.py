@@ -197,7 +197,8 @@ class Placing:
         return self.tree.is_placed(folder_id)
 
     def _document(self, item: Item, known: Node | None, parents: list[str], how: How) -> None:
-        self.tree.place(item.id, node_of(item, epoch=self._seen(known, how)), parents, due=None)
+        version = documents.version_of(item, known, is_trusted=not self.is_whole or how is How.TOLD)
+        self.tree.place(item.id, node_of(item, epoch=self._seen(known, how), content=version), parents, due=None)
         if known is not None and known.is_held and item.way is Way.UNSUPPORTED:
             self._delete(item.id)  # what is held of it was of another type
             return
@@ -208,7 +209,7 @@ class Placing:
         if grants.denial is Denial.FAULT:
             self.tree.note_failed(item.id, item.drive_id)
         path = "/".join(self.tree.path(item.id))
-        self.changes[item.id] = documents.upsert(item, grants, path=path, now=self.now)
+        self.changes[item.id] = documents.upsert(item, grants, version=version, path=path, now=self.now)
 
     def _folder(self, item: Item, known: Node | None, parents: list[str], how: How, under: str | None) -> None:
         held = self.tree.links(item.id)

@@ -48,6 +48,12 @@ class Node:
     is_limited: bool = False
     """A folder that does not hand down all that it has itself."""
 
+    content: str = ""
+    """Of a document of Google's: the version under which its content is known,"""
+
+    modified: str = ""
+    """and when it was modified then."""
+
     @classmethod
     def of(cls, record: Mapping[str, Any]) -> Self:
         return cls(
@@ -59,6 +65,8 @@ class Node:
             epoch=record.get("epoch", ""),
             target_id=record.get("target", ""),
             is_limited=record.get("limited", False),
+            content=record.get("content", ""),
+            modified=record.get("modified", ""),
         )
 
     def to_record(self) -> dict[str, Any]:
@@ -71,6 +79,8 @@ class Node:
             "epoch": self.epoch,
             "target": self.target_id,
             "limited": self.is_limited,
+            "content": self.content,
+            "modified": self.modified,
         }
         return {key: value for key, value in record.items() if value not in ("", None, False)}
 
@@ -84,8 +94,9 @@ class Node:
         return self.way in (Way.DOWNLOAD, Way.EXPORT)
 
 
-def node_of(item: Item, *, access: str | None = None, epoch: str = "") -> Node:
-    """What is remembered of the item."""
+def node_of(item: Item, *, access: str | None = None, epoch: str = "", content: str | None = None) -> Node:
+    """What is remembered of the item. ``content`` is the version under which what is in it is known."""
+    is_export = item.way is Way.EXPORT
     return Node(
         name=item.name,
         way=item.way,
@@ -95,6 +106,8 @@ def node_of(item: Item, *, access: str | None = None, epoch: str = "") -> Node:
         epoch=epoch,
         target_id=item.target_id,
         is_limited=item.is_limited,
+        content=content or "" if is_export else "",
+        modified=item.modified if is_export else "",
     )
 
 
