@@ -82,7 +82,7 @@ def read_document(
     except DocumentDenied as error:
         return _failed(item, "denied", str(error), parser=FETCHER)
     except DocumentUnsupported as error:
-        return _failed(item, "unsupported", str(error), parser=FETCHER)
+        return _unsupported(item, str(error), held)
     except DocumentRefused as error:
         return _failed(item, "failed", str(error), parser=FETCHER)
     return _read(item, fetched, held, reading)
@@ -149,6 +149,34 @@ def _read(
         sha256=[hash_input(parsed.text[cut.start : cut.end]) for cut in cuts],
         cut_metadata=[cut.metadata for cut in cuts],
         status={**read, **_told(told, is_blank=not cuts), "chunks": len(cuts)},
+    )
+
+
+def _unsupported(item: OpenItem, reason: str, held: Known | None) -> StagedDocument | NotedItem:
+    """It became something that has no text. What readers see is in the document no more: that is known, and no failure."""
+    noted = _failed(item, "unsupported", reason, parser=FETCHER)
+    if held is None or held.content_hash is None:
+        return noted
+    content_hash = hash_content(None, {}, "")
+    if held.content_hash == content_hash:
+        return NotedItem(ord=item.ord, status={**noted.status, **equal_to(held.seen_seq)})
+    return StagedDocument(
+        ord=item.ord,
+        content_hash=content_hash,
+        title=None,
+        uri=None,
+        metadata={},
+        sensitivity=INTERNAL,
+        lineage=(),
+        locators=[],
+        is_markdown=False,
+        headings=None,
+        text="",
+        starts=[],
+        ends=[],
+        sha256=[],
+        cut_metadata=[],
+        status=noted.status,
     )
 
 
