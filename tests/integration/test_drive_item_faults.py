@@ -36,7 +36,7 @@ class Failing(DriveService):
 
     def answer(self, request: Any, call: Call) -> dict[str, Any]:
         if any(each in request.uri for each in self._broken):
-            raise DriveFault("Drive failed: it is asked again.")
+            raise DriveFault("Drive failed.")
         return super().answer(request, call)
 
 

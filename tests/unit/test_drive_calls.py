@@ -275,7 +275,7 @@ def test_a_file_whose_connection_breaks_off_every_time_is_told_from_an_outage_to
     drive.faults.add(Fault("drive.files.get:media", file_id=file, lost_at_bytes=10, times=None))
     with pytest.raises(DocumentFault) as raised, told_from_an_outage(ada):
         ada.download(file, max_bytes=1_000)
-    assert str(raised.value) == f"Drive could not be asked to download file {file} (IncompleteRead)."
+    assert str(raised.value) == f"Drive at {drive.url} could not be asked to download file {file} (the answer broke off)."
 
 
 def test_nobody_asks_how_drive_is_while_files_can_be_read(drive: RunningDrive, as_: As) -> None:

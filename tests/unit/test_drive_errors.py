@@ -1,10 +1,12 @@
 """What a refusal of Drive, of Google's sign-in or of the network means: whether waiting helps, and whose fault it is."""
 
+import errno
 import http.client
 import json
 import socket
 import ssl
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -282,30 +284,35 @@ def test_the_clients_own_error_means_what_its_answer_says() -> None:
 
 
 @pytest.mark.parametrize(
-    "error",
+    ("error", "says"),
     [
-        TimeoutError("timed out"),
-        ConnectionResetError(SECRET),
-        socket.gaierror(SECRET),
-        ssl.SSLEOFError(SECRET),
-        OSError(113, SECRET),
-        PermissionError(13, SECRET),  # a firewall of this machine
-        http.client.IncompleteRead(SECRET.encode()),
-        http.client.RemoteDisconnected(SECRET),
-        http.client.BadStatusLine(SECRET),
-        httplib2.ServerNotFoundError(SECRET),
-        auth.TransportError(SECRET),
-        auth.RefreshError(SECRET, retryable=True),
-        auth.RefreshError("internal_failure: None", {"error": "internal_failure"}, retryable=True),
-        auth.RefreshError(auth.TransportError(SECRET)),
+        (TimeoutError("timed out"), "no answer in time"),
+        (ConnectionRefusedError(SECRET), "connection refused; check the root URL, the network and the proxy"),
+        (ConnectionResetError(SECRET), "the connection was closed"),
+        (socket.gaierror(SECRET), "nobody knows a host of that name"),
+        (ssl.SSLEOFError(SECRET), "no secure connection"),
+        (OSError(errno.EHOSTUNREACH, SECRET), "no route to host"),
+        (PermissionError(errno.EACCES, SECRET), "permission denied"),  # a firewall of this machine
+        (OSError(SECRET), "OSError"),
+        (http.client.IncompleteRead(SECRET.encode()), "the answer broke off"),
+        (http.client.RemoteDisconnected(SECRET), "the connection was closed"),
+        (http.client.BadStatusLine(SECRET), "what came is no answer of HTTP"),
+        (httplib2.ServerNotFoundError(SECRET), "nobody knows a host of that name"),
+        (auth.TransportError(SECRET), "TransportError"),
+        (auth.TransportError(ConnectionRefusedError(SECRET)), "connection refused"),
+        (auth.RefreshError(SECRET, retryable=True), "RefreshError"),
+        (auth.RefreshError("internal_failure: None", {"error": "internal_failure"}, retryable=True), "RefreshError"),
+        (auth.RefreshError(auth.TransportError(socket.gaierror(SECRET))), "nobody knows a host of that name"),
     ],
 )
-def test_a_broken_connection_is_waited_out_and_quotes_nothing(error: Exception) -> None:
+def test_a_broken_connection_is_waited_out_and_quotes_nothing(error: Exception, says: str) -> None:
     for call in ALL:
-        found = translate(error, call)
+        found = translate(error, replace(call, root_url="https://drive.test/"))
         assert type(found) is TransientError
         assert SECRET not in str(found)
-        assert type(error).__name__ in str(found) and call.action in str(found)
+        assert says in str(found) and call.action in str(found)
+        who = "Google could" if isinstance(error, auth.GoogleAuthError) else "Drive at https://drive.test could"
+        assert str(found).startswith(who)
 
 
 @pytest.mark.parametrize(

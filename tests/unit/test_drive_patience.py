@@ -51,7 +51,7 @@ class Drive:
 
 
 def fault(retry_after_s: float | None = None) -> DriveFault:
-    return DriveFault("Drive failed: it is asked again.", retry_after_s=retry_after_s)
+    return DriveFault("Drive failed.", retry_after_s=retry_after_s)
 
 
 def test_an_answer_is_waited_for_a_few_times() -> None:

@@ -44,7 +44,7 @@ class Asking:
     def _item(self, file_id: str, resource_key: str | None) -> Item:
         item = Item.parse(self._calls.file(file_id, resource_key=resource_key))
         if item is None:
-            raise DriveFault(f"What Drive says of file {file_id} cannot be read: it is asked again.")
+            raise DriveFault(f"What Drive says of file {file_id} cannot be read.")
         return item
 
 

@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Final, Literal
 
 from activities.connectors.drive import fields
-from activities.connectors.drive.errors import AGAIN, Call, DriveFault, Of, is_fault
+from activities.connectors.drive.errors import Call, DriveFault, Of, is_fault
 from activities.connectors.drive.service import DriveService
 from headwater.connectors import DocumentFault, InvalidCursor
 from headwater.errors import TransientError
@@ -71,7 +71,7 @@ class DriveCalls:
         call = self._call(f"say where the changes{_of(drive_id)} stand", _kind(drive_id))
         token = self._answer(request, call).get("startPageToken")
         if not isinstance(token, str) or not _TOKEN.match(token):
-            raise DriveFault(f"Drive was asked to {call.action} and gave no token: it is asked again.")
+            raise DriveFault(f"Drive was asked to {call.action} and gave no token.")
         return token
 
     def files(
@@ -133,7 +133,7 @@ class DriveCalls:
     def file(self, file_id: str, *, resource_key: str | None = None) -> dict[str, Any]:
         """What a listing says of a file. Raises `DocumentGone`, which is also what a file is that may not be seen."""
         request = self._files.get(fileId=file_id, supportsAllDrives=True, fields=fields.FILES_GET.fields)
-        call = self._call(f"read file {file_id}", Of.FILE)
+        call = self._call(f"read file or folder {file_id}", Of.FILE)
         return _of_file(self._answer(_keyed(request, file_id, resource_key), call), file_id)
 
     def content_of(self, file_id: str, *, resource_key: str | None = None) -> dict[str, Any]:
@@ -191,7 +191,7 @@ class DriveCalls:
         return self._service.answer(request, call)
 
     def _call(self, action: str, of: Of = Of.ACCOUNT, *, cursor: str | None = None) -> Call:
-        return Call(action, of, has_cursor=cursor is not None, account=self._account)
+        return Call(action, of, has_cursor=cursor is not None, account=self._account, root_url=self._service.root_url)
 
 
 @contextmanager
@@ -207,7 +207,7 @@ def told_from_an_outage(calls: DriveCalls) -> Iterator[None]:
             raise
         calls.about()  # raises what goes for every file
         # How often it is asked again is not decided here.
-        raise DocumentFault(f"{str(fault).removesuffix(AGAIN)}.", retry_after_s=fault.retry_after_s) from None
+        raise DocumentFault(str(fault), retry_after_s=fault.retry_after_s) from None
 
 
 def quote(value: str) -> str:
@@ -235,18 +235,18 @@ def _listed(answer: dict[str, Any], name: str) -> dict[str, Any]:
     """``answer`` with a list at ``name``: Drive leaves out an empty one."""
     found = answer.setdefault(name, [])
     if not isinstance(found, list) or not all(isinstance(each, Mapping) for each in found):
-        raise DriveFault(f"Drive's answer has no list of {name}: it is asked again.")
+        raise DriveFault(f"Drive's answer has no list of {name}.")
     for where in (_NEXT, "newStartPageToken"):
         token = answer.get(where)
         if token not in (None, "") and not (isinstance(token, str) and _TOKEN.match(token)):
-            raise DriveFault(f"Drive's answer has a {where} that is none: it is asked again.")
+            raise DriveFault(f"Drive's answer has a {where} that is none.")
     return answer
 
 
 def _of_file(answer: dict[str, Any], file_id: str) -> dict[str, Any]:
     """``answer``, which is about that file. Taken for an answer, an empty one would read as a file that is gone."""
     if answer.get("id") != file_id and file_id != MY_DRIVE:
-        raise DriveFault(f"Drive was asked for file {file_id} and did not answer about it: it is asked again.")
+        raise DriveFault(f"Drive was asked for file {file_id} and did not answer about it.")
     return answer
 
 

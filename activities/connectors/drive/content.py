@@ -105,7 +105,7 @@ def _read(calls: DriveCalls, file_id: str, reader: "_Reader") -> Content:
             whole = read  # it was replaced just then, and this is the old one
         before = after
     if whole is None:
-        raise DriveFault(f"The bytes of file {file_id} are not those that Drive says it has: it is asked again.")
+        raise DriveFault(f"The bytes of file {file_id} are not those that Drive says it has.")
     return whole
 
 

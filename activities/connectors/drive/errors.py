@@ -19,6 +19,7 @@ import httplib2.decode
 from googleapiclient.errors import HttpError  # type: ignore[import-untyped]  # has neither stubs nor py.typed
 
 from activities.connectors.drive.told import Told, read_refusal
+from activities.connectors.drive.unreachable import why
 from headwater.connectors import (
     DocumentDenied,
     DocumentGone,
@@ -32,7 +33,6 @@ from headwater.connectors import (
 from headwater.errors import HeadwaterError, TransientError
 
 LATER_S: Final = 3600.0  # until a quota that counts for a day is asked after again
-AGAIN: Final = ": it is asked again."  # how the sentence of a fault ends
 
 
 class DriveFault(TransientError):
@@ -65,6 +65,7 @@ class Call:
     of: Of = Of.ACCOUNT
     has_cursor: bool = False
     account: str = "the connector's account"
+    root_url: str = ""
 
     @property
     def is_of_file(self) -> bool:
@@ -138,7 +139,7 @@ def translate(error: Exception, call: Call, *, now: datetime | None = None) -> H
             "worker, or except Drive's host with no_proxy."
         )
     if isinstance(error, _AMPLIFIED):
-        return DriveFault(f"The answer to the call to {call.action} unpacks to more than is read: it is asked again.")
+        return DriveFault(f"The answer to the call to {call.action} unpacks to more than is read.")
     if isinstance(error, _TRANSPORT):
         return _unreachable(error, call)
     return None
@@ -162,8 +163,8 @@ def _by_rule(rule: _Rule, told: Told, call: Call) -> HeadwaterError:
         case _Rule.LATER:
             wait_s = max(told.retry_after_s or 0.0, LATER_S)
             return Throttled(
-                f"A quota of the Google Cloud project is used up ({told}): Drive is asked to {call.action} again in an "
-                "hour. Raise the quota if this happens every day.",
+                f"Drive refused to {call.action} ({told}): a quota of the Google Cloud project is used up, which counts for a day. "
+                "Raise it if this happens every day.",
                 retry_after_s=wait_s,
             )
         case _Rule.WAIT:
@@ -190,9 +191,7 @@ def _of_status(told: Told, call: Call) -> HeadwaterError:
     if status == 429:
         return _throttled(told, call)
     if status == 408 or status >= 500:
-        return DriveFault(
-            f"Drive failed to {call.action} ({told}): it is asked again.", retry_after_s=told.retry_after_s
-        )
+        return DriveFault(f"Drive failed to {call.action} ({told}).", retry_after_s=told.retry_after_s)
     if status == 401 and call.of is not Of.LINK:
         return SourceUnavailable(f"Drive refused to {call.action} ({told}): {_remedy(told, call)}.")
     if call.has_cursor and _is_of_cursor(told):
@@ -233,9 +232,9 @@ def _denied(told: Told, call: Call) -> DocumentDenied:
 
 
 def _throttled(told: Told, call: Call) -> Throttled:
-    wait = "" if told.retry_after_s is None else f" in {told.retry_after_s:.0f} s"
+    wait = "" if told.retry_after_s is None else f", and no other for {told.retry_after_s:.0f} s"
     return Throttled(
-        f"Drive wants fewer calls ({told}): it is asked to {call.action} again{wait}.", retry_after_s=told.retry_after_s
+        f"Drive refused to {call.action} ({told}): it wants fewer calls{wait}.", retry_after_s=told.retry_after_s
     )
 
 
@@ -267,7 +266,9 @@ def _of_sign_in(error: auth.GoogleAuthError, call: Call) -> HeadwaterError:
     causes = (error, *(each for each in error.args if isinstance(each, Exception)))
     # google-auth tells an outage of its servers by this mark; that of a metadata server it wraps unmarked.
     if error.retryable or any(isinstance(each, _TRANSPORT) for each in causes):
-        return _unreachable(error, call)
+        return TransientError(
+            f"Google could not be asked to sign in {call.account}, so as to {call.action} ({why(error)})."
+        )
     code = _sign_in_code(error)
     told = f" ({code})" if code else f" ({_name(error)})"
     return SourceUnavailable(f"Google refused the sign-in as {call.account}{told}: {_SIGN_IN.get(code, _RENEW)}.")
@@ -294,11 +295,12 @@ def _sign_in_code(error: auth.GoogleAuthError) -> str:
 
 
 def _unreachable(error: Exception, call: Call) -> TransientError:
-    return TransientError(f"Drive could not be asked to {call.action} ({_name(error)}): it is asked again.")
+    where = f"Drive at {call.root_url.rstrip('/')}" if call.root_url else "Drive"
+    return TransientError(f"{where} could not be asked to {call.action} ({why(error)}).")
 
 
 def _name(error: Exception) -> str:
     return type(error).__name__
 
 
-__all__ = ["AGAIN", "LATER_S", "Call", "DriveFault", "Of", "SharedDriveGone", "classify", "is_fault", "translate"]
+__all__ = ["LATER_S", "Call", "DriveFault", "Of", "SharedDriveGone", "classify", "is_fault", "translate"]

@@ -130,7 +130,7 @@ class Exporter:
         while operation.get("done") is not True:
             name = operation.get("name")
             if waited_s >= PREPARED_WITHIN_S or not isinstance(name, str):
-                raise DriveFault(f"Drive is still preparing file {file_id} as {media_type}: it is asked again.")
+                raise DriveFault(f"Drive is still preparing file {file_id} as {media_type}.")
             self.wait(wait_s)
             waited_s, wait_s = waited_s + wait_s, min(2 * wait_s, _LONGEST_WAIT_S)
             operation = self.calls.operation(name, file_id=file_id)
@@ -139,7 +139,7 @@ class Exporter:
         response = operation.get("response")
         address = response.get("downloadUri") if isinstance(response, Mapping) else None
         if not isinstance(address, str):
-            raise DriveFault(f"Drive prepared file {file_id} and does not say where it is: it is asked again.")
+            raise DriveFault(f"Drive prepared file {file_id} and does not say where it is.")
         return self.calls.prepared(file_id, address, max_bytes=self.max_bytes)
 
 
@@ -161,4 +161,4 @@ def _failed(error: object, action: str) -> HeadwaterError:
         )
     if code in _UNSUPPORTED:
         return DocumentUnsupported(f"{told}: it does not convert this document so.")
-    return DriveFault(f"{told}: it is asked again.")
+    return DriveFault(f"{told}.")

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Final, TypeVar
 
 from activities.connectors.drive.calls import DriveCalls
-from activities.connectors.drive.errors import AGAIN, is_fault
+from activities.connectors.drive.errors import is_fault
 from headwater.connectors import DocumentFault
 from headwater.errors import TransientError
 
@@ -57,7 +57,7 @@ class Patience:
     def _give_up(self, fault: TransientError) -> None:
         self._calls.about()  # raises what goes for every item
         self._given_up += 1
-        raise DocumentFault(f"{str(fault).removesuffix(AGAIN)}, again and again.") from None
+        raise DocumentFault(f"{str(fault).removesuffix('.')}, again and again.") from None
 
 
 __all__ = ["LONGEST_WAIT_S", "WAITS_S", "Patience"]

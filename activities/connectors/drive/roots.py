@@ -217,7 +217,7 @@ def _drives(page: Page) -> dict[str, str]:
             where = f"The account is a member of more than {FOLLOWED_MAX:,} shared drives: the others are not followed."
             page.unlisted.append(Unlisted("shared drives", where))
             return found
-    raise DriveFault("The list of shared drives has no last page: it is asked for again.")
+    raise DriveFault("The list of shared drives has no last page.")
 
 
 def _name(drive: Mapping[str, object]) -> str:

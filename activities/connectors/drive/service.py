@@ -51,6 +51,7 @@ class DriveService:
         answer_max: int = ANSWER_MAX,
     ) -> None:
         root_url = check_root_url(root_url)
+        self.root_url: Final = root_url
         self._addresses = Addresses(root_url)
         self._sign_in = sign_in
         self._answer_max = answer_max
@@ -77,16 +78,14 @@ class DriveService:
         self._http.follow_redirects = False
         status, content = self._ask(request.uri, request.method, request.body, request.headers, call, self._answer_max)
         if content is None:
-            raise DriveFault(
-                f"The answer to the call to {call.action} has more than {self._answer_max:,} bytes: it is asked again."
-            )
+            raise DriveFault(f"The answer to the call to {call.action} has more than {self._answer_max:,} bytes.")
         try:
             answer = json.loads(content)
         except (ValueError, RecursionError):
             answer = None
         if not isinstance(answer, dict):
             # So a connection ends that breaks between servers of Drive: with status 200, and a part of the text.
-            raise DriveFault(f"The answer to the call to {call.action} ({status}) is cut short: it is asked again.")
+            raise DriveFault(f"The answer to the call to {call.action} ({status}) is cut short.")
         return answer
 
     def media(self, request: Any, call: Call, *, max_bytes: int) -> bytes:

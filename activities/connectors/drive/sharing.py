@@ -97,7 +97,7 @@ class Sharing:
             token = page.get("nextPageToken")
             if not token:
                 return found
-        raise DriveFault(f"The permissions of file {file_id} have no last page: it is asked again.")
+        raise DriveFault(f"The permissions of file {file_id} have no last page.")
 
     def _stamp(self, permissions: _Permissions | Denial, *, is_limited: bool) -> str | None:
         if isinstance(permissions, Denial):
