@@ -5,8 +5,11 @@ from activities.store.connectors import ensure_connector
 from activities.store.garbage.garbage import Keep, collect
 from activities.store.pages import lease
 from activities.store.pointer import end_sources, lock_pointer
+from activities.store.sources.removal import remove_rag
+from tests.integration.asked import new_request
+from tests.integration.hiding import hide
 from tests.integration.seen import source_row, table
-from tests.integration.staging_factory import Corpus, Document, publish
+from tests.integration.staging_factory import EVERYONE, Corpus, Document, publish
 
 WEEK = Keep(generations=100, seconds=7 * 86400)
 
@@ -49,6 +52,18 @@ def test_the_row_goes_with_the_last_document_that_was_left_behind(store: Store, 
         delete(store, corpus, source_id)
     gc(store, corpus)
     assert connectors(store) == ([], 0)
+
+
+def test_what_was_forgotten_since_keeps_no_row(store: Store, corpus: Corpus) -> None:
+    publish(store, corpus, Document("a", grants=EVERYONE))
+    remove(store, corpus)
+    request_no = new_request(store, corpus, "PropagateDeletion")
+    hide(store, corpus, "a", request_no=request_no)
+    gc(store, corpus)
+    assert connectors(store) == (["folder-a"], 1), "it has a status still"
+    remove_rag(store, corpus.scope, request_no=request_no)
+    gc(store, corpus)
+    assert (connectors(store), source_row(store, "a")["owner"]) == (([], 0), None)
 
 
 def test_one_that_left_nothing_behind_goes_at_once(store: Store, corpus: Corpus) -> None:

@@ -165,6 +165,11 @@ def _drop_pending(corpus: Corpus) -> Iterator[Freed]:
 
 
 def _drop_connectors(corpus: Corpus) -> Iterator[Freed]:
+    sql = queries(corpus.schema, "garbage")
+    for source_pks in _found(corpus, "find_abandoned"):
+        with locked(corpus.connection, corpus.schema, corpus.scope_id):
+            corpus.connection.execute(sql["release_abandoned"], {"source_pks": source_pks})
+        yield Freed()
     drop_removed(corpus.connection, corpus.schema, corpus.scope_id)
     yield Freed()
 

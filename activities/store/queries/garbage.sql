@@ -257,6 +257,27 @@ WHERE n.source_pk = ANY (%(source_pks)s) AND s.source_pk = n.source_pk AND n.sta
   AND NOT EXISTS (SELECT FROM {schema}.build b JOIN {schema}.page p USING (build_id) JOIN {schema}.page_item i USING (page_id)
                   WHERE b.scope_id = %(scope_id)s AND p.state <> 'published' AND i.source_id = s.source_id);
 
+-- find_abandoned --
+-- What removed connectors left behind and was forgotten since: nothing is left of it that somebody published. Without the lock, since
+-- the sources of the corpus are looked through, if there is such a connector.
+SELECT s.source_pk
+FROM {schema}.connector c
+JOIN {schema}.source s ON s.scope_id = c.scope_id AND s.owner = c.connector_id
+WHERE c.scope_id = %(scope_id)s AND c.removed_at IS NOT NULL
+  AND NOT EXISTS (SELECT FROM {schema}.ingestion n WHERE n.source_pk = s.source_pk)
+  AND NOT EXISTS (SELECT FROM {schema}.membership m WHERE m.source_pk = s.source_pk)
+  AND NOT EXISTS (SELECT FROM {schema}.span x WHERE x.source_pk = s.source_pk)
+LIMIT %(limit)s;
+
+-- release_abandoned --
+-- Those that are so still: whoever brings the id back is its owner.
+UPDATE {schema}.source s SET owner = NULL
+FROM (SELECT source_pk FROM {schema}.source WHERE source_pk = ANY (%(source_pks)s) ORDER BY source_pk FOR NO KEY UPDATE) w
+WHERE s.source_pk = w.source_pk
+  AND NOT EXISTS (SELECT FROM {schema}.ingestion n WHERE n.source_pk = s.source_pk)
+  AND NOT EXISTS (SELECT FROM {schema}.membership m WHERE m.source_pk = s.source_pk)
+  AND NOT EXISTS (SELECT FROM {schema}.span x WHERE x.source_pk = s.source_pk);
+
 -- drop_removed --
 -- Connectors that were removed and of whose documents none is left; one of them, or all. Nothing is given to them any more. Without
 -- the scope's lock: the foreign key looks through all sources. A connector that is made again meanwhile is waited for, and stays.
