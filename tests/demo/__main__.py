@@ -99,7 +99,8 @@ def _say_how_to_add_drive(narration: Narration, headwater: Headwater) -> None:
     add = "connector add drive office --corpus me/home/drive --folder-id ID --credentials KEY.json"
     narration.command_line(f"{program} {add}")
     narration.command_line(f"{program} sync connector office")
-    narration.say("The emulated one, to try a connector by hand: python -m tests.drive --help")
+    narration.say("The emulated one, to try a connector by hand; it prints what to type:")
+    narration.command_line(".venv/bin/python -m tests.drive")
     _say_what_is_left(narration, headwater)
 
 

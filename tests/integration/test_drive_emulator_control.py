@@ -1,12 +1,7 @@
 """The emulated Drive as a program, and the control API by which another process turns it."""
 
 import json
-import os
-import signal
-import subprocess
-import sys
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import google.auth.exceptions
@@ -19,7 +14,6 @@ from tests.integration.drive_office import ROBOT, Office, open_office, refused
 
 pytestmark = pytest.mark.long  # of the emulator itself: the connector is tried on it in every run
 
-CHECKOUT = Path(__file__).parent.parent.parent
 
 
 @pytest.fixture
@@ -105,31 +99,3 @@ def test_tokens_are_given_and_taken(office: Office) -> None:
     with pytest.raises(google.auth.exceptions.RefreshError):
         office.robot.files().list().execute()
     assert control(office.drive.url, "POST", "tokens", {"email": "nobody@a.test"})[0] == 400
-
-
-def test_the_program_serves_an_office_until_it_is_told_to_stop() -> None:
-    with subprocess.Popen(
-        [sys.executable, "-m", "tests.drive"],
-        cwd=CHECKOUT,
-        env={**os.environ, "PYTHONPATH": "retrieval"},
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as program:
-        try:
-            assert program.stdout is not None
-            said: dict[str, str] = {}
-            while "requests" not in said:
-                name, value, *of = program.stdout.readline().split()
-                said[f"{name} {of[-1]}" if name == "token" else name] = value
-            credentials = google.oauth2.credentials.Credentials(  # type: ignore[no-untyped-call]  # google-auth types some calls
-                said["token (robot@project.example.test)"]
-            )
-            with client_with(said["url"], credentials) as service:
-                below = service.files().list(q=f"'{said['folder']}' in parents").execute()
-                drives = service.drives().list().execute()
-        finally:
-            program.send_signal(signal.SIGINT)
-        assert program.wait(timeout=20) == 0
-
-    assert {file["name"] for file in below["files"]} == {"travel.md", "Holidays", "Board"}
-    assert [drive["name"] for drive in drives["drives"]] == ["Engineering"]
