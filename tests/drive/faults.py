@@ -20,8 +20,8 @@ class Fault:
     """What goes wrong with the calls that it is for."""
 
     method: str = "*"
-    """A method's id, or a pattern of ids: `drive.files.export`, `drive.changes.*`. `drive.files.get:media` is a
-    download, `exportLink` and `downloadUri` are those of large exports, `token` is the token endpoint."""
+    """A method's id, or a pattern of ids: `drive.permissions.list`, `drive.changes.*`. `drive.files.get:media` is a
+    download, `drive.files.export:media` an export as clients make it, `exportLink` and `downloadUri` are those of large exports, `token` is the token endpoint."""
 
     file_id: str | None = None
     """The file (or shared drive) that is asked for; `None` is any, and a call that names none."""
