@@ -11,9 +11,10 @@ from tests.drive_mock.office import Office
 from tests.drive_mock.servers import Permission
 from tests.integration.drive_follower import ADA, BEN, ROBOT
 
+READER: Final[Permission] = {"type": "user", "role": "reader", "emailAddress": BEN}
 # By a name: a permission, and whom it lets find the file.
 PERMISSIONS: Final[Mapping[str, tuple[Permission, list[str]]]] = {
-    "user": ({"type": "user", "role": "reader", "emailAddress": BEN}, [BEN]),
+    "user": (READER, [BEN]),
     "capitals": ({"type": "user", "role": "commenter", "emailAddress": BEN.upper()}, [BEN]),
     "group": ({"type": "group", "role": "reader", "emailAddress": "eng@a.test"}, ["eng@a.test"]),
     "domain": ({"type": "domain", "role": "reader", "domain": "a.test", "allowFileDiscovery": True}, ["domain:a.test"]),
@@ -191,6 +192,26 @@ def test_what_changes_while_everything_is_listed_is_in_the_same_pass(office: Off
     assert office.follower.names == ["1.txt", "2.txt", "3.txt", "4.txt", "late.txt"]
 
 
+@pytest.mark.parametrize("after", range(1, 6))
+def test_what_changes_again_while_the_changes_are_read_is_not_lost(after: int, office: Office) -> None:
+    """The mock tells all changes at once, however few were asked for, and they are taken over several pages."""
+    files = {name: office.add(name) for name in ("1.txt", "2.txt", "3.txt", "4.txt", "5.txt")}
+    office.follower.sync()
+    for file_id in files.values():
+        office.write(file_id, b"Another text.")
+
+    def meanwhile(page: int) -> None:
+        if page == after:
+            office.delete(files["1.txt"])
+            office.server.share(files["2.txt"], READER)
+
+    office.follower.sync(limit=2, between=meanwhile)
+    office.follower.sync()
+
+    assert office.follower.names == ["2.txt", "3.txt", "4.txt", "5.txt"]
+    assert office.follower.readers("2.txt") == [ADA, BEN, ROBOT]
+
+
 def test_a_full_pass_sweeps_and_loses_nothing(office: Office) -> None:
     plan, _ = office.add("plan.txt"), office.add("note.txt")
     office.follower.sync()
@@ -207,7 +228,7 @@ def test_a_shortcut_brings_what_it_leads_to_once_and_under_its_own_grants(office
     office.follower.sync()
     plan = office.add("plan.txt", parent=attic)
     office.server.show(plan)
-    office.server.share(plan, {"type": "user", "role": "reader", "emailAddress": BEN})
+    office.server.share(plan, READER)
     shortcuts = [office.add_shortcut(f"to the plan {number}", plan) for number in range(2)]
 
     office.follower.sync()
@@ -240,7 +261,7 @@ def test_who_may_read_is_who_the_permissions_name(office: Office) -> None:
 
 def test_who_is_taken_off_the_permissions_may_not_read_any_more(office: Office) -> None:
     plan = office.add("plan.txt")
-    office.server.share(plan, {"type": "user", "role": "reader", "emailAddress": BEN})
+    office.server.share(plan, READER)
     office.follower.sync()
     assert BEN in office.follower.readers("plan.txt")
 

@@ -1,11 +1,13 @@
 """What the change feed tells, and what it leaves out: files and folders that change, go, come back and move."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from headwater.connectors import ChangeKind, SourceUnavailable
+from headwater.connectors import ChangeKind, SourceUnavailable, Throttled
+from tests.drive.faults import Fault
 from tests.drive.items import File
 from tests.drive.modes import Modes
 from tests.drive.world import World
@@ -307,3 +309,25 @@ def test_a_hidden_folder_that_is_shown_again_is_listed(office: Office, follower:
     office.world.edit(office.hr, inherited_permissions_disabled=False)
     follower.sync()
     assert follower.names == ["pay.md", "plan.md", "raise.md"]
+
+
+def test_what_changes_again_while_its_page_waits_for_drive_is_not_lost(office: Office, follower: Follower) -> None:
+    """The page ends where Drive throttles it, and what it took of the changes is not taken again; what has become of that
+    meanwhile is."""
+    office.world.modes.omit_permissions = True
+    for file in (office.plan, office.pay, office.raise_):
+        office.world.write(file.id, "Another text.")
+    follower.drive.faults.add(
+        Fault("drive.permissions.list", file_id=office.pay.id, status=403, reason="userRateLimitExceeded")
+    )
+
+    def meanwhile(page: int) -> None:
+        if follower.drive.log.count("drive.changes.list", since=begun) == 1:
+            office.world.delete(office.plan.id)
+
+    begun = follower.drive.log.mark()
+    with suppress(Throttled):  # where the page begins with the file at which Drive throttles
+        follower.sync(between=meanwhile)
+    follower.sync()
+
+    assert follower.names == ["pay.md", "raise.md"]

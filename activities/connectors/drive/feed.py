@@ -1,5 +1,7 @@
 """The change feeds: each is read to its end, page by page, and its token moves with every page."""
 
+import hashlib
+import json
 from functools import partial
 
 from activities.connectors.drive.asking import UNTOLD
@@ -62,12 +64,21 @@ def _take(page: Page, changes: list[dict[str, object]]) -> bool:
     )
     return page.take_each(
         {
-            file_id: partial(_without_item, page, file_id, is_removed=latest[file_id].get("removed") is True)
+            _entry(latest[file_id]): partial(
+                _without_item, page, file_id, is_removed=latest[file_id].get("removed") is True
+            )
             if item is None
             else partial(page.placing.take, item, How.TOLD)
             for file_id, item in items.items()
         }
     )
+
+
+def _entry(change: dict[str, object]) -> str:
+    """A name for what is told of a file. When an answer is asked for again, the same token tells of what the file has
+    become meanwhile: that is another entry, which no page has taken yet."""
+    told = hashlib.sha256(json.dumps(change, sort_keys=True).encode()).hexdigest()[:16]
+    return f"{change['fileId']} {told}"
 
 
 def _item(change: dict[str, object]) -> Item | None:

@@ -44,10 +44,10 @@ class Page:
         return True
 
     def take_each(self, pieces: Mapping[str, Callable[[], None]]) -> bool:
-        """The same of what one answer makes to do, by the ids of the items that it is about."""
+        """The same of what one answer makes to do, by names that it has as well when it is asked for again."""
         over = self.cursor.walk.taken
-        left = [file_id for file_id in pieces if file_id not in over]
-        done = self.carry_out([pieces[file_id] for file_id in left])
+        left = [name for name in pieces if name not in over]
+        done = self.carry_out([pieces[name] for name in left])
         if done < len(left):
             self.cursor = self.cursor.on(taken=(*over, *left[:done]))
             return False
