@@ -256,6 +256,7 @@ def test_a_permission_ends_for_whoever_asks_after_its_end_without_a_sync(
         assert corpus.log.count(since=mark) == 0
 
 
+@pytest.mark.long
 def test_what_is_no_access_in_drive_is_none_here(desk: Desk) -> None:
     file = desk.put("plan.txt", "Text.")
     desk.world.share(file, BEN, role="writer", pending_owner=True)

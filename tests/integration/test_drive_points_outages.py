@@ -102,6 +102,7 @@ def test_an_access_token_that_ends_in_the_middle_is_renewed_and_nothing_is_notic
     assert desk.corpus.found(ADA) == files
 
 
+@pytest.mark.long
 def test_a_sign_in_that_is_revoked_in_the_middle_stops_the_connector_until_it_is_renewed(desk: Desk) -> None:
     files = filled(desk)
     desk.corpus.sync()
