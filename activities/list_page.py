@@ -25,7 +25,8 @@ from activities.store.pages.listing import Draft, NewPage, Position
 from activities.store.pages.memory import StoredMemory
 from activities.store.pages.relisting import must_list_all
 from activities.store.scopes import live_build_of
-from headwater.connectors import Connector
+from headwater.connectors import ChangePage, Connector
+from headwater.errors import TransientError
 
 # An activity may not run for ever, and what it listed is lost if its worker dies: after this long a page is cut.
 LISTING_S: Final = 20.0
@@ -91,10 +92,17 @@ class PageLister:
         draft = Draft(self._start(row, connector, begins, wanted), is_complete=False)
         until = time.monotonic() + LISTING_S
         # All that is asked for may have changed, and must fit. A page less than half full asks for more.
-        room = wanted.page_size
+        room, has_listed = wanted.page_size, False
         with heartbeating():
             while not draft.is_complete and room >= max(1, wanted.page_size // 2) and time.monotonic() < until:
-                self._take(draft, connector, row, wanted, limit=room)
+                try:
+                    listed = connector.list_page(draft.cursor, limit=room)
+                except TransientError:
+                    if not has_listed:
+                        raise
+                    break  # what was listed before it counts: the next page meets it too, and waits
+                has_listed = True
+                self._take(draft, listed, row, wanted)
                 room = wanted.page_size - len(draft.items)
                 activity.heartbeat(draft.listed)
                 check_running()
@@ -130,8 +138,7 @@ class PageLister:
                 self._walks.pop(next(iter(self._walks)))
         return self._connectors(row.kind, row.config, name=row.name, memory=memory)
 
-    def _take(self, draft: Draft, connector: Connector, row: ConnectorRow, wanted: ListPage, *, limit: int) -> None:
-        listed = connector.list_page(draft.cursor, limit=limit)
+    def _take(self, draft: Draft, listed: ChangePage, row: ConnectorRow, wanted: ListPage) -> None:
         source_ids = [change.source_id for change in listed.changes]
         self._await_page_before(wanted, source_ids)
         known = listing.known_sources(

@@ -61,7 +61,7 @@ POLICIES: Final = {
     "begin_request": _policy(DB, seconds=15, heartbeat_s=None, first_s=0.5, longest_s=5),
     "end_request": _policy(DB, seconds=15, heartbeat_s=None, first_s=0.2, longest_s=10),
     "begin_pass": _policy(DB, seconds=15, heartbeat_s=None, first_s=0.2, longest_s=10),
-    "list_page": _policy(IO, seconds=300, heartbeat_s=20, first_s=2, longest_s=120),
+    "list_page": _policy(IO, seconds=240, heartbeat_s=20, first_s=2, longest_s=120),
     "prepare_page": _policy(IO, seconds=900, heartbeat_s=20, first_s=2, longest_s=120),
     "embed_batch": _policy(EMBED, seconds=120, heartbeat_s=10, first_s=1, longest_s=60),
     "move_page": _policy(DB, seconds=30, heartbeat_s=None, first_s=0.2, longest_s=10),
