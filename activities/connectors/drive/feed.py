@@ -11,7 +11,8 @@ from activities.connectors.drive.item import How, Item, is_id
 from activities.connectors.drive.kinds import Way
 from activities.connectors.drive.passing import Page
 from activities.connectors.drive.roots import gone
-from activities.connectors.drive.tree import AWAITED, Due
+from activities.connectors.drive.shortcuts import pointers_to
+from activities.connectors.drive.tree import ABOVE, AWAITED, Due
 from headwater.connectors import ChangePage
 
 
@@ -60,9 +61,9 @@ def _take(page: Page, changes: list[dict[str, object]]) -> bool:
     page.tree.load(
         each
         for file_id, item in items.items()
-        for each in (file_id, AWAITED + file_id, *(item.parents if item is not None else ()))
+        for each in (file_id, AWAITED + file_id, ABOVE + file_id, *(item.parents if item is not None else ()))
     )
-    return page.take_each(
+    is_taken = page.take_each(
         {
             _entry(latest[file_id]): partial(
                 _without_item, page, file_id, is_removed=latest[file_id].get("removed") is True
@@ -72,6 +73,15 @@ def _take(page: Page, changes: list[dict[str, object]]) -> bool:
             for file_id, item in items.items()
         }
     )
+    if is_taken:
+        page.placing.above.notice([*items, *_drives(changes)])
+    return is_taken
+
+
+def _drives(changes: list[dict[str, object]]) -> list[str]:
+    """The shared drives that changed, as their members do: their ids are those of their top folders."""
+    ids = [change.get("driveId") for change in changes if change.get("changeType") == "drive"]
+    return [each for each in ids if isinstance(each, str) and is_id(each)]
 
 
 def _entry(change: dict[str, object]) -> str:
@@ -94,7 +104,8 @@ def _without_item(page: Page, file_id: str, *, is_removed: bool) -> None:
     placing = page.placing
     known = page.tree.node(file_id)
     try:
-        if not is_removed or (known is not None and (file_id in placing.roots or len(placing.feeds) > 1)):
+        is_elsewhere = known is not None and (file_id in placing.roots or len(placing.feeds) > 1)
+        if not is_removed or is_elsewhere or pointers_to(page.tree, file_id):
             item = placing.ask(file_id)
             if item is not None:
                 placing.take(item, How.ASKED)

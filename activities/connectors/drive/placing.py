@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from activities.connectors.drive import documents
+from activities.connectors.drive.above import Above
 from activities.connectors.drive.asking import UNTOLD, Asking, Untold
 from activities.connectors.drive.calls import DriveCalls
 from activities.connectors.drive.crawling import due_of_folder
@@ -18,8 +19,20 @@ from activities.connectors.drive.kinds import Way
 from activities.connectors.drive.patience import Patience
 from activities.connectors.drive.scope import Scope
 from activities.connectors.drive.sharing import Sharing
-from activities.connectors.drive.shortcuts import follow, pointers_to, wait_for
-from activities.connectors.drive.tree import AWAITED, DEPTH_MAX, FAILED, LOST, ORPHANS, ROOT, Due, Node, Tree, node_of
+from activities.connectors.drive.shortcuts import follow, go_after, pointers_to, wait_for
+from activities.connectors.drive.tree import (
+    ABOVE,
+    AWAITED,
+    DEPTH_MAX,
+    FAILED,
+    LOST,
+    ORPHANS,
+    ROOT,
+    Due,
+    Node,
+    Tree,
+    node_of,
+)
 from headwater.connectors import Change, DocumentFault, Link, Unlisted
 from headwater.errors import TransientError
 
@@ -50,7 +63,11 @@ class Placing:
     foreign: set[str] = field(default_factory=set)
     """Shared drives that the account is no member of."""
 
+    above: Above = field(init=False)
     _resolved: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.above = Above(self.tree, self.ask, self.is_in_reach)
 
     @contextmanager
     def wholly(self) -> Iterator[None]:
@@ -89,10 +106,13 @@ class Placing:
                 self._folder(item, known, parents, how, under)
             case Way.SHORTCUT:
                 was_here = set(self.tree.links(item.id)) == set(parents)
-                self.tree.place(item.id, node_of(item, epoch=self._seen(known, how)), parents, due=None)
+                due = Due.CHECK if self.above.is_doubted(item.id) and how is not How.ASKED else None
+                self.tree.place(item.id, node_of(item, epoch=self._seen(known, how)), parents, due=due)
                 follow(self, item, how, was_here=was_here)
             case _:
                 self._document(item, known, parents, how)
+        if under is None and not self.scope.holds(item):
+            go_after(self, item)
 
     def lose(self, file_id: str, *, due: Due = Due.DROP) -> None:
         """The item is gone or out of reach, and so is what hangs under it and under nothing else."""
@@ -102,7 +122,7 @@ class Placing:
         """The item hangs no more under what it hung under. If it hangs elsewhere, Drive is asked how it is."""
         known = self.tree.node(link.node)
         self.tree.unlink(link.node, link.parent)
-        if link.node.startswith(AWAITED):
+        if link.node.startswith((ABOVE, AWAITED)):
             return
         if not (self.tree.is_placed(link.node) and self.tree.reaches(link.node)):
             self._lose(link.node, known, Due.DROP)

@@ -45,7 +45,7 @@ def follow(placing: "Placing", shortcut: Item, how: How, *, was_here: bool) -> N
     target, links = tree.node(target_id), tree.links(target_id)
     if target is not None and placing.is_in_reach(target_id):
         # A crawl is about paths too, and what a shortcut leads to may lie nowhere else.
-        is_seen = target.epoch == placing.epoch or (how is How.TOLD and was_here)
+        is_seen = how is not How.ASKED and (target.epoch == placing.epoch or (how is How.TOLD and was_here))
         if target.way is Way.SHORTCUT or (is_seen and _is_led(tree, shortcut, target)):
             return
     try:
@@ -54,6 +54,14 @@ def follow(placing: "Placing", shortcut: Item, how: How, *, was_here: bool) -> N
         tree.note_failed(shortcut.id, shortcut.drive_id)
         if tree.node(target_id) is not None:
             placing.fail(target_id, why)
+
+
+def go_after(placing: "Placing", target: Item) -> None:
+    """What shortcuts lead to may have moved: below other folders, or to where another feed tells of it."""
+    if pointers := pointers_to(placing.tree, target.id):
+        placing.above.watch(target, pointers, again=False)
+        if _begin_feed(placing, target.drive_id):
+            placing.above.doubt(pointers)
 
 
 def _is_led(tree: Tree, shortcut: Item, target: Node) -> bool:
@@ -81,7 +89,10 @@ def _lead(placing: "Placing", shortcut: Item, links: Mapping[str, Link]) -> None
     if _begin_feed(placing, target.drive_id if target is not None else ""):
         # What changed between the first answer and the token would be told by nobody.
         target = placing.ask(shortcut.target_id, resource_key=key)
-    if target is not None and target.way is not Way.SHORTCUT and not target.is_trashed:
+    is_followed = target is not None and target.way is not Way.SHORTCUT
+    if target is not None and is_followed and not placing.scope.holds(target):
+        placing.above.watch(target, [shortcut.id], again=True)
+    if target is not None and is_followed and not target.is_trashed:
         placing.take(target, How.ASKED, under=shortcut.id)
         return
     if shortcut.id in links:
@@ -109,4 +120,4 @@ def _begin_feed(placing: "Placing", drive_id: str) -> bool:
     return True
 
 
-__all__ = ["follow", "pointers_to", "wait_for"]
+__all__ = ["follow", "go_after", "pointers_to", "wait_for"]

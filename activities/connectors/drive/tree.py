@@ -20,6 +20,7 @@ LOST: Final = "-"
 ORPHANS: Final = "+"  # the parent of what lies in no folder that the account sees
 # Before the id of what a shortcut leads to and nobody sees: once it is told of, it is known as wanted.
 AWAITED: Final = "?"
+ABOVE: Final = "^"  # before the id of a folder above what a shortcut leads to; it hangs under the shortcut
 FAILED: Final = "!"  # the parent, and before the id, of what Drive did not tell of: the next pass asks for it
 DEPTH_MAX: Final = 200  # Drive nests a hundred folders at most, and shortcuts lead on from there
 
@@ -271,4 +272,4 @@ class Tree:
         return [now for link in links if (now := self._known[link.node].get(link.parent)) is not None]
 
 
-__all__ = ["AWAITED", "FAILED", "LOST", "ORPHANS", "ROOT", "Due", "Node", "Tree", "node_of"]
+__all__ = ["ABOVE", "AWAITED", "FAILED", "LOST", "ORPHANS", "ROOT", "Due", "Node", "Tree", "node_of"]
