@@ -107,6 +107,7 @@ def test_a_deletion_a_narrower_grant_and_a_permission_that_is_kept_back_in_one_s
     world.delete(b)
     world.unshare(a, ENG)
     world.modes.hidden_permissions.add((c, world.share(c, EVE).id))
+    world.view(c, by=ADA)  # where the feed tells of what was, it tells of that too
 
     done = corpus.sync()
 

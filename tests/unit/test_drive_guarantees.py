@@ -10,6 +10,9 @@ from typing import Final
 TESTS: Final = Path(__file__).parent.parent
 GUARANTEES: Final = TESTS / "drive" / "GUARANTEES.md"
 NAMED: Final = re.compile(r"`([\w/]+\.py)::(\w+)`")
+OF_GUARANTEES: Final = ("test_drive_reports_*.py", "test_drive_points_*.py")
+"""Files that hold nothing but what the list is about."""
+
 NO_TEST: Final = "–"
 """Begins the last column where there is nothing to test; why not is said behind it."""
 
@@ -39,6 +42,15 @@ def test_each_test_that_is_named_is_there() -> None:
     assert [
         f"{file}::{test}" for file, test in named if not test.startswith("test_") or test not in names_in(file)
     ] == []
+
+
+def test_each_test_of_a_guarantee_is_named() -> None:
+    named = {(file, test) for file, test in NAMED.findall(GUARANTEES.read_text("utf-8"))}
+    files = [f"integration/{file.name}" for kind in OF_GUARANTEES for file in (TESTS / "integration").glob(kind)]
+    tests = {(file, name) for file in files for name in names_in(file) if name.startswith("test_")}
+
+    assert len(tests) > 20
+    assert sorted(tests - named) == []
 
 
 def test_each_row_says_what_happens_and_what_must_hold_and_names_a_test() -> None:
