@@ -11,7 +11,8 @@ from select import select
 
 import pytest
 
-from headwater.connectors import DocumentFault
+from headwater.connectors import Connector, DocumentFault
+from headwater.testing import check_connector
 from tests.drive_mock.installing import PACKAGE, Installed, pinned
 from tests.drive_mock.office import Office, open_office
 from tests.drive_mock.servers import mock_server
@@ -79,3 +80,29 @@ def test_a_document_that_it_cannot_export_is_that_documents_fault(office: Office
     with pytest.raises(DocumentFault):
         office.follower.fetch("Plan")
     assert office.follower.fetch("note.txt").data == b"Text."
+
+
+class OfficeCorpus:
+    """The office as `check_connector` fills it."""
+
+    def __init__(self, office: Office) -> None:
+        self._office = office
+        self._files: dict[str, str] = {}
+
+    def connect(self) -> Connector:
+        return self._office.follower.connect()
+
+    def put(self, name: str, data: bytes) -> None:
+        if name in self._files:
+            self._office.write(self._files[name], data)
+        else:
+            self._files[name] = self._office.add(name, data)
+
+    def remove(self, name: str) -> None:
+        self._office.trash(self._files.pop(name))
+
+
+@pytest.mark.long
+def test_the_contract_of_connectors_is_kept_on_it(office: Office) -> None:
+    """Small pages too, though it tells all changes at once."""
+    check_connector(OfficeCorpus(office), memory=office.follower.memory)
