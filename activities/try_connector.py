@@ -21,7 +21,9 @@ from headwater.errors import HeadwaterError, ValidationError
 from headwater.testing import MemoryInMemory
 
 PAGE: Final = 100
-# A first page may hold nothing yet, where folders are looked into one by one.
+ENOUGH: Final = 500  # documents
+# So long they are listed; for the first one, where folders are looked into one by one, longer.
+LONG_S: Final = 5.0
 LONGEST_S: Final = 20.0
 UNLISTED_SHOWN: Final = 10
 
@@ -59,17 +61,25 @@ class ConnectorTrier:
 
     def _listed(self, row: ConnectorRow) -> TriedConnector:
         connector = self._make(row.kind, row.config, name=row.name, memory=MemoryInMemory())
-        until = time.monotonic() + LONGEST_S
-        cursor: str | None = None
+        begun, cursor = time.monotonic(), None
+        # Of a connector that signs in.
+        found = TriedConnector(kind=row.kind, account=getattr(connector, "account", None))
+        withheld, unlisted = Counter[str](), list[UnlistedPart]()
+        listed, is_all = 0, False
         while True:
             page = connector.list_page(cursor, limit=PAGE)
-            listed = [change.grants for change in page.changes if change.kind is ChangeKind.UPSERT]
-            if listed or page.done or page.unlisted or time.monotonic() > until:
+            grants = [change.grants for change in page.changes if change.kind is ChangeKind.UPSERT]
+            withheld.update(each.withheld for each in grants if each is not None and each.withheld is not None)
+            unlisted += [UnlistedPart(path=part.path, reason=part.reason) for part in page.unlisted]
+            listed, is_all, cursor = listed + len(grants), page.done, page.cursor
+            if is_all or listed >= ENOUGH or time.monotonic() - begun > (LONG_S if listed else LONGEST_S):
                 break
-            cursor = page.cursor
             check_running()
-        withheld = Counter(grants.withheld for grants in listed if grants is not None and grants.withheld is not None)
-        unlisted = [UnlistedPart(path=part.path, reason=part.reason) for part in page.unlisted[:UNLISTED_SHOWN]]
-        return TriedConnector(
-            kind=row.kind, listed=len(listed), withheld=dict(withheld), is_all=page.done, unlisted=unlisted
+        return found.model_copy(
+            update={
+                "listed": listed,
+                "withheld": dict(withheld),
+                "is_all": is_all,
+                "unlisted": unlisted[:UNLISTED_SHOWN],
+            }
         )

@@ -64,9 +64,13 @@ class UnlistedPart(Payload):
 
 
 class TriedConnector(Payload):
-    """What a connector lists to begin with. ``withheld`` of these nobody may find, by the reason. ``is_all``: there is no more."""
+    """What a connector lists to begin with. ``withheld`` of these nobody may find, by the reason. ``is_all``: there is no more.
+
+    ``account``: as whom its origin is asked, if that is known.
+    """
 
     kind: str
+    account: str | None = None
     listed: int = 0
     withheld: dict[str, int] = Field(default_factory=dict)
     is_all: bool = False

@@ -98,4 +98,4 @@ def test_a_store_that_is_away_for_a_moment_is_asked_again() -> None:
 def test_that_a_sync_waits_is_said_once_for_each_time() -> None:
     away, slow = replace(Seen(), waits_for="It is away."), replace(Seen(), waits_for="It is slow.")
     _, said = _watched([Seen(), away, away, slow, Seen(), StoreError("away"), slow, slow, Seen()])
-    assert said == ["The sync waits: It is away.", "The sync waits: It is slow."]
+    assert said == ["The sync waits, and tries again: It is away.", "The sync waits, and tries again: It is slow."]

@@ -124,7 +124,7 @@ def report(output: Output, result: SyncResult) -> None:
         f"{result.reused_chunks:,} reused; generation {result.generation}."
     )
     for line in withheld_lines(result.withheld_reasons):
-        output.line(f"  {line}.")
+        output.line(f"  {line}")
     shown = result.failures[:FAILURES_SHOWN]
     for failure in shown:
         output.line(f"  {failure.state}: {failure.source_id}: {failure.reason or 'no reason recorded'}")

@@ -69,7 +69,7 @@ async def follow(display: Display | None, read: Callable[[], Counts], *, say: Ca
             if display is not None and (counts != before or done(counts) < counts.listed):
                 display.show(counts)
             if counts.waits_for is not None and not is_waiting:
-                say(f"The sync waits: {counts.waits_for}")
+                say(f"The sync waits, and tries again: {counts.waits_for}")
             is_waiting = counts.waits_for is not None
         await asyncio.sleep(LOOK_EVERY_S if display is None else display.every_s)
 

@@ -73,6 +73,12 @@ class Drive:
     def kind(self) -> str:
         return KIND
 
+    @property
+    def account(self) -> str:
+        """To whom a document must be shared so that it is seen here."""
+        with self._lent() as calls:
+            return calls.account
+
     @classmethod
     def from_config(
         cls,

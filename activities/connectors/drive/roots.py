@@ -246,7 +246,11 @@ def _lost(page: Page, drives: dict[str, str]) -> tuple[str, ...]:
             drives[drive_id] = "" if known is None else known.name
             continue
         except SharedDriveGone:
-            pass
+            if scope.drive_id and not _was_seen(page, drive_id):
+                raise SourceUnavailable(
+                    f"There is no shared drive {drive_id}, or {page.calls.account} is no member of it: check the id, and add that "
+                    "account to the drive as a content manager."
+                ) from None
         if drive_id not in page.cursor.lost:
             page.unlisted.append(gone(drive_id))
             lost.append(drive_id)
@@ -257,6 +261,10 @@ def _lost(page: Page, drives: dict[str, str]) -> tuple[str, ...]:
         if scope.drive_id:
             lost.append(drive_id)
     return tuple(lost)
+
+
+def _was_seen(page: Page, drive_id: str) -> bool:
+    return drive_id in page.placing.feeds or drive_id in page.cursor.lost or bool(page.tree.links(drive_id))
 
 
 def _remembered(page: Page) -> Iterator[str]:

@@ -49,7 +49,7 @@ ORDER BY c.name;
 -- Of all corpora or of one, of any name or of one.
 SELECT s.tenant_id, s.resource_id, s.corpus_id, c.connector_id, c.scope_id, c.name, c.kind, c.config, c.rule_version,
        c.last_sync_at,
-       coalesce((SELECT k.waits_for FROM {schema}.checkpoint k WHERE k.connector_id = c.connector_id AND k.lease_until > now()),
+       coalesce((SELECT 'waiting: ' || k.waits_for FROM {schema}.checkpoint k WHERE k.connector_id = c.connector_id AND k.lease_until > now()),
                 c.last_error) AS error,
        (SELECT count(*) FROM {schema}.membership m WHERE m.connector_id = c.connector_id) AS sources
 FROM {schema}.connector c JOIN {schema}.scope s USING (scope_id)

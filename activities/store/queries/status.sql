@@ -17,7 +17,7 @@ CROSS JOIN LATERAL (
   WHERE x.build_id = sc.live_build AND x.gen_from <= sc.live_gen AND x.gen_to > sc.live_gen AND x.gen_from > s.fence_gen) seen
 LEFT JOIN LATERAL (
   SELECT jsonb_agg(jsonb_build_object('name', k.name, 'kind', k.kind, 'last_sync_at', k.last_sync_at, 'error',
-                   coalesce((SELECT h.waits_for FROM {schema}.checkpoint h WHERE h.connector_id = k.connector_id AND h.lease_until > now()),
+                   coalesce((SELECT 'waiting: ' || h.waits_for FROM {schema}.checkpoint h WHERE h.connector_id = k.connector_id AND h.lease_until > now()),
                             k.last_error))
                    ORDER BY k.name) AS connectors
   FROM {schema}.connector k WHERE k.scope_id = sc.scope_id AND k.removed_at IS NULL) held ON true
