@@ -29,11 +29,12 @@ def relabel_document(
         described = connector.describe(change_of(item))
     except (DocumentGone, DocumentRefused, DocumentTooLarge):
         return None  # fetching it says the same, and what follows from that
-    hint = reading_hint(described.name, described.media_type)
+    forms = (described.name, described.media_type), *described.forms
+    hints = {reading_hint(name, media_type) for name, media_type in forms}
     if is_failed(held):
         # What was refused before its bytes came has no hint: only another version can help it.
-        return _failed_still(item, held) if held.read_as in (None, hint) else None
-    if held.read_as != hint or described.title is None:
+        return _failed_still(item, held) if held.read_as is None or held.read_as in hints else None
+    if held.read_as not in hints or described.title is None:
         return None
     shown = find(held)
     return None if shown is None else _stage(item, described, held, shown, reading)

@@ -166,13 +166,17 @@ class FetchedDocument:
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """What `FetchedDocument` says of a document besides its bytes: what is shown of it, and what tells how it is read."""
+    """What `FetchedDocument` says of a document besides its bytes: what is shown of it, and what tells how it is read.
+
+    ``forms`` are the other names and media types under which `Connector.fetch` may have given it, if there are several.
+    """
 
     name: str
     media_type: str | None = None
     metadata: dict[str, Any] = field(default_factory=dict)
     title: str | None = None
     uri: str | None = None
+    forms: tuple[tuple[str, str | None], ...] = ()
 
 
 class Connector(Protocol):

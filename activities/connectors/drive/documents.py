@@ -151,6 +151,7 @@ def described(locator: Locator) -> Description:
         metadata=_metadata(locator),
         title=_title(locator),
         uri=locator.link or None,
+        forms=tuple((exported_name(locator.name, form), form) for form in kind.exports[1:]),
     )
 
 
