@@ -14,7 +14,8 @@ import pytest
 
 from activities.connectors.drive.config import DriveConfig
 from activities.connectors.drive.drive import Drive
-from headwater.connectors import Throttled
+from activities.connectors.drive.listing import RESTARTS_MAX
+from headwater.connectors import InvalidCursor, Throttled
 from tests.drive.faults import Fault
 from tests.integration.drive_follower import ADA, BEN, ROBOT, Follower, Pass, following, peopled
 from tests.integration.test_drive_walk import MODES, Office, shown
@@ -186,6 +187,52 @@ def test_each_folder_may_lose_its_place_once(tmp_path: Path) -> None:
         follower.sync(limit=2, between=meanwhile)
 
     assert len(follower.held) == 18 and len(refused) == 7
+
+
+def circle(kind: str, *entries: object) -> dict[str, Any]:
+    """An answer that says that another page follows, always the same."""
+    return {"times": None, "status": 200, "body": json.dumps({kind: entries, "nextPageToken": "again"})}
+
+
+def test_a_feed_that_goes_in_a_circle_is_given_up(team: Follower) -> None:
+    team.sync()
+    team.drive.faults.add(Fault(CHANGES, **circle("changes")))
+
+    with pytest.raises(InvalidCursor, match="no end"):
+        team.sync()
+
+
+def test_a_listing_that_goes_in_a_circle_is_given_up(team: Follower) -> None:
+    team.drive.faults.add(Fault(LIST, **circle("files")))
+
+    with pytest.raises(InvalidCursor, match="in a circle"):
+        team.sync()
+    assert team.drive.log.count(LIST) <= 2 * (RESTARTS_MAX + 1)
+
+
+@pytest.mark.parametrize("way", ["circle", "refused"])
+def test_a_folder_whose_pages_cannot_be_turned_stops_no_other(way: str, tmp_path: Path) -> None:
+    world = peopled()
+    top = world.add_folder("Office", owner=ADA).id
+    world.share(top, ROBOT, role="writer")
+    for number in range(2):
+        folder = world.add_folder(f"{number}", parent=top, owner=ADA).id
+        for each in range(3):
+            world.add_file(f"{number}-{each}.md", "x", parent=folder, owner=ADA)
+    with following(tmp_path, world, folder_ids=[top]) as follower:
+        follower.sync()
+        wrong = circle("files") if way == "circle" else {"times": None, "status": 400, "reason": "invalid"}
+        # The second folder that is listed in this pass, from its second page on where tokens are refused.
+        follower.drive.faults.add(Fault(LIST, nth=3 if way == "circle" else 4, **wrong))
+        if way == "refused":
+            world.modes.page_cap = 2
+
+        done = follower.sync(full=True)
+
+        assert len(follower.held) == 6 and any("cannot be listed" in part.reason for part in done.unlisted)
+        follower.drive.faults.clear()
+        done = follower.sync(full=True)
+        assert len(follower.held) == 6 and not done.unlisted
 
 
 def test_an_account_of_nothing_but_folders_is_no_doubtful_one(tmp_path: Path) -> None:

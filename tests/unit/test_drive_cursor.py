@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from activities.connectors.drive.config import DriveConfig
-from activities.connectors.drive.cursor import Crawl, Cursor, Listing, Phase, Walk
+from activities.connectors.drive.cursor import EMPTY_MAX, Crawl, Cursor, Listing, Phase, Walk
 from activities.connectors.drive.drive import Drive
 from activities.connectors.drive.listing import RESTARTS_MAX, again
 from activities.connectors.drive.scope import Scope
@@ -37,27 +37,51 @@ def test_a_cursor_comes_back_as_it_was_written(cursor: Cursor) -> None:
     assert Cursor.parse(cursor.to_text(), scope=SCOPE) == cursor
 
 
+def listing(**fields: object) -> Cursor:
+    """A cursor in the middle of the listing of a corpus."""
+    return walking(listing=Listing(token="t").with_(**fields))
+
+
 def test_what_is_known_of_a_listing_ends_with_it() -> None:
-    cursor = walking().turned(token="t", restarts=2, is_second=True)
-    assert cursor.listing == Listing(token="t", restarts=2, is_second=True)
+    cursor = listing(restarts=2, is_second=True)
     assert cursor.to(Phase.FOLDERS, queue=("0drive",)).listing == Listing()
 
     crawling = cursor.on(crawl=Crawl(folder="1f"))
     assert crawling.listing == Listing()
-    crawling = crawling.turned(token="u")
+    crawling = crawling.with_listing(Listing(token="u"))
     assert (crawling.listing.token, crawling.walk.listing.token) == ("u", "t")
     assert crawling.to(Phase.CHANGES).walk.crawl is None
 
 
 @pytest.mark.parametrize("restarts", range(RESTARTS_MAX))
 def test_a_listing_begins_again_a_few_times_and_another_one_as_often(restarts: int) -> None:
-    cursor = walking().turned(token="t", restarts=restarts)
+    assert again(listing(restarts=restarts)).listing == Listing(restarts=restarts + 1)
+    with pytest.raises(InvalidCursor):
+        again(listing(restarts=RESTARTS_MAX))
+    with pytest.raises(InvalidCursor):
+        again(listing(token=None))
 
-    assert again(cursor).listing == Listing(restarts=restarts + 1)
-    with pytest.raises(InvalidCursor):
-        again(cursor.turned(restarts=RESTARTS_MAX))
-    with pytest.raises(InvalidCursor):
-        again(cursor.turned(token=None))
+
+@pytest.mark.parametrize(("before", "circle"), [(0, 1), (0, 2), (3, 5), (10, 100)])
+def test_pages_that_go_in_a_circle_are_noticed(before: int, circle: int) -> None:
+    stands: Listing | None = Listing()
+    turned = 0
+    while stands is not None and turned < 1_000:
+        number = turned if turned < before else before + (turned - before) % circle
+        stands, turned = stands.turn(f"token {number}", is_empty=False), turned + 1
+
+    assert stands is None and turned <= 4 * (before + circle) + 2
+
+
+def test_many_pages_and_some_empty_ones_are_no_circle() -> None:
+    stands: Listing | None = Listing()
+    for number in range(5_000):
+        assert stands is not None
+        stands = stands.turn(f"token {number}", is_empty=number % 900 != 0)
+    for number in range(EMPTY_MAX):
+        stands = None if stands is None else stands.turn(f"more {number}", is_empty=True)
+
+    assert stands is None, "and pages without anything end some time"
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ its own, and is dropped whole with it.
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Literal, Self
+from typing import Final, Literal, Self
 
 import pydantic
 from pydantic import BaseModel, ConfigDict
@@ -32,8 +32,11 @@ class _Part(BaseModel):
         return self.model_copy(update=fields)
 
 
+EMPTY_MAX: Final = 1_000  # pages without anything in a row; a search of millions of files gives some
+
+
 class Listing(_Part):
-    """One listing, from its first page to its last."""
+    """One listing, or one reading of a feed, from its first page to its last."""
 
     token: str | None = None
     """Of the next page. Drive forgets it within hours."""
@@ -41,6 +44,25 @@ class Listing(_Part):
     restarts: int = 0
     is_second: bool = False
     """It is made once more, since something changed while it was made."""
+
+    pages: int = 0
+    empty: int = 0
+    """Of the pages so far, how many without anything came last."""
+
+    landmark: str = ""
+    """The token of the last page whose number was a power of two: if it is met again, the pages go in a circle."""
+
+    def turn(self, token: str, *, is_empty: bool) -> Self | None:
+        """The listing at its next page; ``None`` if it has no end."""
+        pages, empty = self.pages + 1, self.empty + 1 if is_empty else 0
+        if token == self.landmark or empty > EMPTY_MAX:
+            return None
+        landmark = token if pages & (pages - 1) == 0 else self.landmark
+        return self.with_(token=token, pages=pages, empty=empty, landmark=landmark)
+
+    def again(self, **fields: object) -> Self:
+        """The listing from its first page."""
+        return self.with_(token=None, pages=0, empty=0, landmark="", **fields)
 
 
 class Crawl(_Part):
@@ -150,10 +172,10 @@ class Cursor(_Part):
         crawl = self.walk.crawl
         return self.walk.listing if crawl is None else crawl.listing or Listing()
 
-    def turned(self, **fields: object) -> Self:
-        """The listing under way goes on, with these fields."""
-        listing, crawl = self.listing.with_(**fields), self.walk.crawl
+    def with_listing(self, listing: Listing) -> Self:
+        """The listing under way stands there."""
+        crawl = self.walk.crawl
         return self.on(listing=listing) if crawl is None else self.on(crawl=crawl.with_(listing=listing))
 
 
-__all__ = ["Crawl", "Cursor", "Listing", "Phase", "Walk"]
+__all__ = ["EMPTY_MAX", "Crawl", "Cursor", "Listing", "Phase", "Walk"]

@@ -13,7 +13,7 @@ from activities.connectors.drive.passing import Page
 from activities.connectors.drive.roots import gone
 from activities.connectors.drive.shortcuts import pointers_to
 from activities.connectors.drive.tree import ABOVE, AWAITED, Due
-from headwater.connectors import ChangePage
+from headwater.connectors import ChangePage, InvalidCursor
 
 
 def read_changes(page: Page) -> ChangePage:
@@ -31,7 +31,14 @@ def read_changes(page: Page) -> ChangePage:
         return page.cut()
     token = answer.get("nextPageToken")
     feeds[feed] = token or answer["newStartPageToken"]
-    return page.end(cursor if token else _after(cursor))
+    return page.end(_onward(cursor, token, is_empty=not answer["changes"]) if token else _after(cursor))
+
+
+def _onward(cursor: Cursor, token: str, *, is_empty: bool) -> Cursor:
+    turned = cursor.listing.turn(token, is_empty=is_empty)
+    if turned is None:
+        raise InvalidCursor("Drive's changes have no end: their pages go in a circle. Everything is listed anew.")
+    return cursor.with_listing(turned)
 
 
 def _after(cursor: Cursor) -> Cursor:

@@ -35,7 +35,7 @@ def list_corpus(page: Page) -> ChangePage:
     note_incomplete(page, answer, corpus)
     token = answer.get("nextPageToken")
     if token:
-        return page.end(cursor.turned(token=token))
+        return page.end(onward(cursor, token, is_empty=not answer["files"]))
     if (second := once_more(page, corpus)) is not None:
         return page.end(second)
     if is_folders:
@@ -43,12 +43,18 @@ def list_corpus(page: Page) -> ChangePage:
     return page.end(_after(page, cursor))
 
 
+def onward(cursor: Cursor, token: str, *, is_empty: bool) -> Cursor:
+    """The next page of the listing. One that has no end begins again, and raises `InvalidCursor` if that does not help."""
+    listing = cursor.listing.turn(token, is_empty=is_empty)
+    return again(cursor) if listing is None else cursor.with_listing(listing)
+
+
 def again(cursor: Cursor) -> Cursor:
     """The listing from its first page: its tokens are good for hours. Raises `InvalidCursor` if that does not help."""
     listing = cursor.listing
     if listing.token is None or listing.restarts >= RESTARTS_MAX:
-        raise InvalidCursor("Drive refused the page tokens that it gave for a listing: everything is listed anew.")
-    return cursor.turned(token=None, restarts=listing.restarts + 1)
+        raise InvalidCursor("Drive refused the page tokens that it gave for a listing, or gave them in a circle.")
+    return cursor.with_listing(listing.again(restarts=listing.restarts + 1))
 
 
 def once_more(page: Page, feed: str) -> Cursor | None:
@@ -63,7 +69,7 @@ def once_more(page: Page, feed: str) -> Cursor | None:
     now = page.calls.start_page_token(drive_id=feed or None)
     if now == walk.marks.get(feed, page.placing.feeds.get(feed)):
         return None
-    return cursor.turned(token=None, is_second=True).on(marks={**walk.marks, feed: now})
+    return cursor.with_listing(cursor.listing.again(is_second=True)).on(marks={**walk.marks, feed: now})
 
 
 def note_incomplete(page: Page, answer: dict[str, object], corpus: str) -> None:
@@ -85,4 +91,4 @@ def _after(page: Page, cursor: Cursor) -> Cursor:
     return cursor.to(Phase.CRAWL)
 
 
-__all__ = ["again", "list_corpus", "note_incomplete", "once_more"]
+__all__ = ["again", "list_corpus", "note_incomplete", "once_more", "onward"]

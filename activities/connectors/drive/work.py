@@ -4,14 +4,15 @@ One change of a folder concerns everything below it, which may be a million file
 what is left to do is remembered with the tree.
 """
 
+from collections.abc import Callable
 from functools import partial
 from typing import Final
 
 from activities.connectors.drive.asking import UNTOLD
 from activities.connectors.drive.calls import quote
-from activities.connectors.drive.cursor import Crawl, Phase
+from activities.connectors.drive.cursor import Crawl, Cursor, Phase
 from activities.connectors.drive.item import How
-from activities.connectors.drive.listing import again, note_incomplete, once_more
+from activities.connectors.drive.listing import again, note_incomplete, once_more, onward
 from activities.connectors.drive.passing import Page
 from activities.connectors.drive.roots import to_changes
 from activities.connectors.drive.tree import FAILED, LOST, Due, Node
@@ -83,7 +84,7 @@ def _crawl(page: Page, crawl: Crawl) -> ChangePage:
             )
         )
     except InvalidCursor:
-        return page.end(again(cursor))
+        return _listed_on(page, crawl, drive_id, lambda: again(cursor))
     except (DocumentGone, *UNTOLD) as refusal:
         return _without_listing(page, crawl, drive_id, refusal)
     if not page.take(answer["files"], How.CRAWLED, under=folder):
@@ -91,13 +92,21 @@ def _crawl(page: Page, crawl: Crawl) -> ChangePage:
     note_incomplete(page, answer, drive_id)
     token = answer.get("nextPageToken")
     if token:
-        return page.end(cursor.turned(token=token))
+        return _listed_on(page, crawl, drive_id, lambda: onward(cursor, token, is_empty=not answer["files"]))
     if (second := once_more(page, drive_id)) is not None:
         return page.end(second)
     if crawl.had_children:
         return page.end(cursor.on(crawl=crawl.with_(listing=None)))
     page.tree.done(folder, Due.CRAWL)
     return page.end(cursor.on(crawl=None))
+
+
+def _listed_on(page: Page, crawl: Crawl, drive_id: str, onward: Callable[[], Cursor]) -> ChangePage:
+    """The folder's listing goes on. That one folder's pages cannot be turned stops no other's."""
+    try:
+        return page.end(onward())
+    except InvalidCursor as endless:
+        return _without_listing(page, crawl, drive_id, endless)
 
 
 def _without_listing(page: Page, crawl: Crawl, drive_id: str, refusal: Exception) -> ChangePage:
