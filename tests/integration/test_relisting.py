@@ -7,6 +7,7 @@ import pytest
 from activities.store import Store
 from activities.store.connectors import ConnectorRow, ensure_connector
 from activities.store.pages.relisting import must_list_all
+from headwater.states import HEALTHY, SourceState
 from tests.integration.seen import of_schema, table
 from tests.integration.staging_factory import Corpus, Document, publish
 
@@ -72,6 +73,13 @@ def test_what_a_feed_may_never_name_again_is_found_the_first_time_and_later(
         assert not asked(store, drive)
     run(store, statement)
     assert [asked(store, drive), asked(store, drive)] == [is_lost, is_lost]
+
+
+@pytest.mark.parametrize("state", sorted(SourceState))
+def test_of_what_has_no_version_only_a_healthy_text_was_lost(store: Store, drive: ConnectorRow, state: str) -> None:
+    assert not asked(store, drive)
+    run(store, "UPDATE {schema}.ingestion SET source_version = NULL, state = %(state)s", state=state)
+    assert asked(store, drive) == (state in HEALTHY or state == "pending")
 
 
 def test_each_document_is_looked_at_once_for_the_parsers_that_there_are(store: Store, drive: ConnectorRow) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from activities.contracts import BegunPass
 from activities.store import Store, connector_removal
+from headwater.connectors import GrantSet
 from tests.integration.seen import table
 from tests.integration.waiting import is_blocked, until
 from tests.pipeline.by_hand import ByHand
@@ -94,27 +95,25 @@ def test_a_listing_and_a_handover_do_not_wait_for_each_other(
     store: Store, database: str, pool: ThreadPoolExecutor
 ) -> None:
     shared = Shared(store, "left", "right")
-    for ledger in shared.ledgers.values():
+    for reader, ledger in shared.ledgers.items():  # they know different grants: who is left will be asked for them
         for name in ("a", "b", "c"):
-            ledger.put(name, "The plan.")
-    shared.sync(
-        "right"
-    )  # it owns them, so that a handover leaves the rows of sources alone, for which a listing would wait
+            ledger.put(name, "The plan.", GrantSet(principal_ids=(reader,)))
+    # It owns them, so that a handover leaves the rows of sources alone, for which a listing would wait.
+    shared.sync("right")
     shared.sync("left")
     for name in ("a", "b", "c"):
         shared.ledgers["left"].remove(name)
     dropping, page_id = shared.stage("left")
     right = shared.ledgers["right"]
     right.log.append("a")  # unchanged: it is marked as seen after the changed one got its row
-    right.put("c", "The new plan.")
+    right.put("c", "The new plan.", GrantSet(principal_ids=("right",)))
     listing = shared.begin("right")
     member = (
         "SELECT FROM headwater.membership m JOIN headwater.source USING (source_pk)"
         " WHERE source_id = %s AND connector_id = %s FOR UPDATE OF m"
     )
-    with locked(
-        database, member, "drive:b", shared.numbers["right"]
-    ):  # the publication holds what it says of a, and not yet what it says of c
+    # The publication holds what it says of a, and not yet what it says of c.
+    with locked(database, member, "drive:b", shared.numbers["right"]):
         publishing = pool.submit(shared.publish, "left", dropping, page_id)
         until(lambda: is_blocked(database))
         listed = pool.submit(shared.by_hand["right"].list_page, listing.in_pass)
