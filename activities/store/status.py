@@ -74,6 +74,8 @@ class ChunkStatus(TypedDict):
 
 
 class SourceDetail(SourceStatus):
+    path: str | None
+    uri: str | None
     owner: str | None
     access_version: int
     grants: GrantStatus
@@ -113,6 +115,8 @@ def source(store: Store, scope: Scope, source_id: str) -> SourceDetail | None:
         parents = connection.execute(named["lineage"], {"version_id": row["version_id"]}).fetchall()
         return {
             **_source(row),
+            "path": row["path"],
+            "uri": row["uri"],
             "owner": row["owner"],
             "access_version": row["access_version"],
             "grants": _grants(connection, named["grantees"], row),

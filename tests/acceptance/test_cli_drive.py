@@ -130,7 +130,10 @@ def test_who_may_read_what_is_said_by_a_table(up: CommandLine, drive: RunningDri
     add = ("connector", "add", "drive", "mapped", "--corpus", corpus, "--credentials", key, "--root-url", drive.url)
     up.json_here(*add, "--folder-id", "plans-folder")
     up.json_here("sync", "connector", "mapped")
-    assert up.json_here("source", "show", "drive:plan", "--corpus", corpus)["grants"]["group_ids"] == []
+    shown = up.json_here("source", "show", "drive:plan", "--corpus", corpus)
+    assert shown["grants"]["group_ids"] == []
+    assert shown["path"] == "Plans/plan.txt"
+    assert shown["uri"].startswith("https://drive.google.com/file/d/plan/view")
     # Added again with a table, it lists everything anew: nothing is downloaded, and the grants follow.
     downloads = drive.log.count("drive.files.get:media")
     assert up.json_here(*add, "--folder-id", "plans-folder", "--access-map", table)["outcome"] == "changed"

@@ -128,6 +128,8 @@ def test_one_source_is_shown_without_its_text(store: Store, corpus: Corpus) -> N
         "bytes": 3 + len(secret),
         "revision": 1,
         "updated_at": "",
+        "path": None,
+        "uri": None,
         "owner": "folder-a",
         "access_version": 1,
         "grants": {"principal_ids": ["alice", "bob"], "group_ids": ["staff"], "everyone": False, "expiring": []},

@@ -41,14 +41,17 @@ WHERE sc.tenant_id = %(tenant_id)s AND sc.resource_id = %(resource_id)s AND sc.c
 ORDER BY s.source_id LIMIT %(limit)s;
 
 -- source --
+-- Where its connector found it is known as long as the page that said so is kept.
 SELECT s.source_id, n.state, n.freshness, n.reason, coalesce(v.n_chunks, 0) AS chunks, n.bytes, v.revision, n.updated_at,
-       s.access_version, k.name AS owner, s.grants, s.expiring, s.source_pk, v.rev_id, v.version_id, v.slab
+       s.access_version, k.name AS owner, s.grants, s.expiring, s.source_pk, v.rev_id, v.version_id, v.slab, v.uri,
+       (SELECT i.path FROM {schema}.page_item i JOIN {schema}.page p USING (page_id) JOIN {schema}.connector c USING (connector_id)
+        WHERE i.source_id = s.source_id AND c.scope_id = s.scope_id AND i.path <> '' ORDER BY i.page_id DESC LIMIT 1) AS path
 FROM {schema}.scope sc
 JOIN {schema}.source s ON s.scope_id = sc.scope_id
 JOIN {schema}.ingestion n USING (source_pk)
 LEFT JOIN {schema}.connector k ON k.connector_id = s.owner
 LEFT JOIN LATERAL (
-  SELECT r.n_chunks, d.revision, r.rev_id, r.version_id, b.slab
+  SELECT r.n_chunks, d.revision, r.rev_id, r.version_id, b.slab, d.uri
   FROM {schema}.span x JOIN {schema}.revision r USING (rev_id) JOIN {schema}.document_version d ON d.version_id = r.version_id
   JOIN {schema}.build b ON b.build_id = x.build_id
   WHERE x.source_pk = s.source_pk AND x.build_id = sc.live_build AND x.gen_from <= sc.live_gen AND x.gen_to > sc.live_gen
