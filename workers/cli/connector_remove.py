@@ -38,6 +38,7 @@ def remove_command(
 
     Kept documents stay readable by those who could read them, and nobody looks after them any more; a connector of the same name and
     kind goes on with them. What another connector holds too stays either way. Nothing is changed where the documents come from.
+    A sync of the connector that is running is ended first.
     """
     if keeps == deletes:
         raise WrongUsage("Say what becomes of the connector's documents: --keep-sources or --delete-sources.")
@@ -76,6 +77,7 @@ def said(scope: Scope, name: str, removed: RemovedConnector, *, keeps: bool) -> 
 async def _remove(
     invocation: Invocation, services: Services, store: "Store", wanted: RemoveConnectorInput
 ) -> RemovedConnector:
+    from workers.cli.removing import Removal
     from workers.cli.requesting import Request
     from workers.cli.waiting import wait_for
     from workers.cli.working import working
@@ -85,4 +87,5 @@ async def _remove(
     async with AsyncExitStack() as stack:
         work = await stack.enter_async_context(working(invocation, services, store, what="removal", roles=ROLES))
         request = Request(work.client, question, output.note)
-        return await wait_for(request, stop=work.stop, trouble=work.trouble, on_stopping=output.note)
+        removal = Removal(work.client, request, wanted.scope, wanted.connector, output.note)
+        return await wait_for(removal, stop=work.stop, trouble=work.trouble, on_stopping=output.note)

@@ -86,9 +86,10 @@ def already_running(store: Store, connection: Connection, connector_id: int) -> 
     holder = connection.execute(
         queries(store.schema, "lease")["lease_holder"], {"connector_id": connector_id}
     ).fetchone()
+    owner, name, corpus = holder or ("unknown", connector_id, "a corpus that is gone")
     return AlreadyRunning(
-        f"The connector is being synced by workflow {holder[0] if holder else 'unknown'}; "
-        "wait for it to end or cancel it."
+        f"Connector {name} of {corpus} is being synced by workflow {owner}: wait for its end, or cancel that workflow in Temporal's "
+        "web page."
     )
 
 

@@ -21,7 +21,9 @@ UPDATE {schema}.checkpoint
 RETURNING pass_no, fence;
 
 -- lease_holder --
-SELECT owner, lease_until FROM {schema}.checkpoint WHERE connector_id = %(connector_id)s;
+SELECT k.owner, c.name, s.tenant_id || '/' || s.resource_id || '/' || s.corpus_id AS corpus
+  FROM {schema}.checkpoint k JOIN {schema}.connector c USING (connector_id) JOIN {schema}.scope s USING (scope_id)
+ WHERE k.connector_id = %(connector_id)s;
 
 -- next_seq --
 SELECT coalesce(max(seq), 0) + 1 AS seq FROM {schema}.page WHERE connector_id = %(connector_id)s AND pass_no = %(pass_no)s;
