@@ -51,3 +51,12 @@ def test_an_unknown_corpus_is_empty_at_any_generation(up: CommandLine) -> None:
     ended = up.run_here("search", "x", "--corpus", "t1/docs/none", "--as", "alice", "--generation", "3", "--json")
     assert (ended.status, ended.json["hits"], ended.json["generation"]) == (0, [], None)
     assert "does not exist" in ended.err
+
+
+def test_an_address_in_capitals_is_told_how_it_is_known(up: CommandLine, corpus: str, tmp_path: Path) -> None:
+    shelf = files(tmp_path / "shelf", {"a.md": "# Holidays\n"})
+    up.json_here("sync", "folder", shelf, "--corpus", corpus, "--name", "capitals", "--grant", "user:ben@a.test")
+    asked = up.run_here("search", "holidays", "--corpus", corpus, "--as", "Ben@A.test", "--group", "Staff")
+    assert (asked.status, asked.out) == (0, "")
+    assert "Nothing that Ben@A.test may read answers this. " in asked.err
+    assert "in lower case: ask as ben@a.test." in asked.err

@@ -61,7 +61,7 @@ def search_command(
         invocation.output.note(f"Corpus {scope} does not exist: `headwater status` lists those that do.")
         result = RetrievalResult(query=query, text="", hits=(), citations=(), truncated=False, generation=None)
     elif not result.hits:
-        invocation.output.note(f"Nothing that {principal} may read answers this.")
+        invocation.output.note(f"Nothing that {principal} may read answers this.{_capitals(who)}")
     if as_json:
         invocation.output.json(result.model_dump(mode="json"))
     else:
@@ -104,6 +104,12 @@ def _search(
                 max_context_tokens=CONTEXT_TOKENS,
                 max_result_bytes=RESULT_BYTES,
             )
+
+
+def _capitals(who: Authorization) -> str:
+    """A hint for whoever is asked for as their sign-on writes them: addresses of Google Drive are lower case here."""
+    named = [name for name in (who.principal_id, *who.group_ids) if "@" in name and name != name.lower()]
+    return f" Drive's addresses are known in lower case: ask as {', '.join(map(str.lower, named))}." if named else ""
 
 
 def show(output: Output, result: RetrievalResult) -> None:
