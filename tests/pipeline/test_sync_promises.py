@@ -21,6 +21,7 @@ from tests.pipeline.ledger import Ledger
 ALICE = GrantSet(principal_ids=("alice",))
 ALICE_AND_ENG = GrantSet(principal_ids=("alice",), group_ids=("eng",))
 BOB = GrantSet(principal_ids=("bob",))
+COUNTED = ("upserted", "deleted", "skipped", "withheld", "failed")
 
 
 class Office:
@@ -42,10 +43,8 @@ class Office:
         """What a pass did."""
         self._runs += 1
         pages = self.worker.sync(run=f"run-{self._runs}", **fields)
-        names = ("upserted", "deleted", "skipped", "withheld", "failed")
-        return PublishedPage(
-            **{name: sum(getattr(page, name) for page in pages) for name in names}, generation=pages[-1].generation
-        )
+        counts = {name: sum(getattr(page, name) for page in pages) for name in COUNTED}
+        return PublishedPage.model_validate(counts)
 
     def found(self, principal: str, *groups: str) -> set[str]:
         who = Authorization(principal_id=principal, tenant_id=SCOPE.tenant_id, group_ids=groups)
