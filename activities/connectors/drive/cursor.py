@@ -16,8 +16,9 @@ from headwater.connectors import InvalidCursor
 
 
 class Phase(StrEnum):
-    """What the next page does. A pass goes down this list; the first three list everything anew."""
+    """What the next page does. A pass goes down this list; from the second to the fourth everything is listed anew."""
 
+    DRIVES = "drives"  # one shared drive after the other: where its feed stands, and who its members are
     FOLDERS = "folders"  # a corpus's folders are listed, so that every file's place is known when it comes
     FILES = "files"  # and what is not a folder
     CRAWL = "crawl"  # what is due is done before the changes are read
@@ -88,7 +89,7 @@ class Walk(_Part):
     """It lists everything."""
 
     queue: tuple[str, ...] = ()
-    """Corpora to list, or feeds to read, beginning with the one under way."""
+    """Shared drives to look at, corpora to list, or feeds to read, beginning with the one under way."""
 
     listing: Listing = Listing()
     """Of the corpus under way."""

@@ -21,7 +21,7 @@ from activities.connectors.drive.listing import list_corpus
 from activities.connectors.drive.passing import Page
 from activities.connectors.drive.patience import Patience
 from activities.connectors.drive.placing import Placing
-from activities.connectors.drive.roots import begin
+from activities.connectors.drive.roots import begin, join
 from activities.connectors.drive.scope import Scope
 from activities.connectors.drive.sessions import DriveSessions
 from activities.connectors.drive.sharing import Sharing
@@ -34,6 +34,7 @@ from headwater.errors import ValidationError
 PAGE_S: Final = 20.0
 
 _PHASES: Final[Mapping[Phase, Callable[[Page], ChangePage]]] = {
+    Phase.DRIVES: lambda page: join(page, page.cursor),
     Phase.FOLDERS: list_corpus,
     Phase.FILES: list_corpus,
     Phase.CRAWL: work,

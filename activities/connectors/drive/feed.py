@@ -10,7 +10,7 @@ from activities.connectors.drive.errors import SharedDriveGone
 from activities.connectors.drive.item import How, Item, is_id
 from activities.connectors.drive.kinds import Way
 from activities.connectors.drive.passing import Page
-from activities.connectors.drive.roots import gone
+from activities.connectors.drive.shared_drives import gone
 from activities.connectors.drive.shortcuts import pointers_to
 from activities.connectors.drive.tree import ABOVE, AWAITED, Due
 from headwater.connectors import ChangePage, InvalidCursor

@@ -1,12 +1,10 @@
 """How a pass begins: the roots are there, their feeds are known, and who may read them is what it was.
 
 A root that is gone stops the connector and deletes nothing: whoever takes the connector's rights away did not mean to
-delete what it held. A root in the trash was put there by somebody. A shared drive can vanish with all who could give
-rights to it, so that it is believed to be gone once it is found so by two passes.
+delete what it held. A root in the trash was put there by somebody.
 """
 
 import secrets
-from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -14,10 +12,11 @@ from typing import Final
 
 from activities.connectors.drive.calls import MY_DRIVE
 from activities.connectors.drive.cursor import Cursor, Phase, Walk
-from activities.connectors.drive.errors import DriveFault, SharedDriveGone
-from activities.connectors.drive.item import NAME_MAX, Item, is_id, storable
+from activities.connectors.drive.errors import SharedDriveGone
+from activities.connectors.drive.item import Item
 from activities.connectors.drive.kinds import Way
 from activities.connectors.drive.passing import Page, lost_root
+from activities.connectors.drive.shared_drives import followed_drives
 from activities.connectors.drive.tree import FAILED, LOST, ORPHANS, ROOT, Due, Node
 from headwater.connectors import ChangePage, DocumentFault, DocumentRefused, SourceUnavailable, Unlisted
 
@@ -25,7 +24,6 @@ from headwater.connectors import ChangePage, DocumentFault, DocumentRefused, Sou
 # all is listed.
 RELIST_AFTER: Final = timedelta(hours=24)
 RELIST_GAPS_AFTER: Final = timedelta(hours=1)  # if the last listing of everything left something out
-FOLLOWED_MAX: Final = 5_000  # shared drives
 FAILED_MAX: Final = 1_000  # asked for again in one pass
 _MY_DRIVE_NAME: Final = "My Drive"
 _ORPHANS_NAME: Final = "Shared with me"
@@ -42,16 +40,25 @@ def begin(page: Page, cursor: Cursor | None, *, now: datetime) -> ChangePage:
     new = old.with_(under_way=walk)
     if page.scope.is_flat:
         new = _begin_flat(page, new)
-    elif not _begin_folders(page, new):
+        _ask_again(page)
+        return join(page, new)
+    if not _begin_folders(page, new):
         return page.finish(old, is_whole=False)
     _ask_again(page)
-    if not is_whole:
-        return page.end(to_changes(page, new))
-    if not page.scope.is_flat:
-        return page.end(new.to(Phase.CRAWL))
+    return page.end(new.to(Phase.CRAWL) if is_whole else to_changes(page, new))
+
+
+def join(page: Page, cursor: Cursor) -> ChangePage:
+    """The shared drives that come first in the queue: where their feeds stand, and who their members are."""
+    queue = cursor.walk.queue
+    left = queue[page.carry_out([partial(_join, page, drive_id) for drive_id in queue]) :]
+    if left:
+        return page.end(cursor.on(queue=left))
+    if not cursor.walk.is_whole:
+        return page.end(to_changes(page, cursor))
     corpora = () if page.scope.drive_id else ("",)
     queue = (*corpora, *(drive for drive in sorted(page.placing.feeds) if drive in page.placing.roots))
-    return page.end(new.to(Phase.FOLDERS if queue else Phase.CRAWL, queue=queue))
+    return page.end(cursor.to(Phase.FOLDERS if queue else Phase.CRAWL, queue=queue))
 
 
 def to_changes(page: Page, cursor: Cursor) -> Cursor:
@@ -176,111 +183,40 @@ def _forget_others(page: Page) -> None:
 
 
 def _begin_flat(page: Page, cursor: Cursor) -> Cursor:
-    calls, placing, is_whole = page.calls, page.placing, cursor.walk.is_whole
-    drives: dict[str, str] = {}
-    roots: dict[str, Node] = {}
+    placing, is_whole = page.placing, cursor.walk.is_whole
+    roots = {ORPHANS: Node(_ORPHANS_NAME, Way.FOLDER)}
     if page.scope.drive_id is None:
         mine = _root(page, MY_DRIVE)
         if mine is None:
-            raise lost_root(MY_DRIVE, calls.account)
+            raise lost_root(MY_DRIVE, page.calls.account)
         roots[mine.id] = Node(_MY_DRIVE_NAME, Way.FOLDER)
         _begin_feed(page, "")
-        drives = _drives(page)
-    lost = _lost(page, drives)
+    drives, lost = followed_drives(page)
     for drive_id, name in drives.items():
-        roots[drive_id] = Node(name, Way.FOLDER, drive_id=drive_id)
-        if drive_id not in placing.feeds:
-            placing.feeds[drive_id] = calls.start_page_token(drive_id=drive_id)
-    roots[ORPHANS] = Node(_ORPHANS_NAME, Way.FOLDER)
+        known = page.tree.node(drive_id)
+        # Who its members are is asked of one drive after the other.
+        roots[drive_id] = Node(name, Way.FOLDER, drive_id=drive_id, access=None if known is None else known.access)
     placing.roots = frozenset(roots)
-    had = any(page.tree.children(root, limit=1) for root in roots)
+    had = is_whole and any(page.tree.children(root, limit=1) for root in roots)
     for root, node in roots.items():
-        if node.drive_id:
-            node = replace(node, access=placing.sharing.stamp_of_drive(root))
-        due = Due.VERIFY if had and is_whole else None
         is_back = root in page.cursor.lost  # nobody told of what happened in it meanwhile
-        _keep(page, root, node, is_crawled=False if is_whole else is_back or None, otherwise=due)
-    return cursor.with_(lost=lost).on(had_items=had and is_whole)
+        _keep(
+            page, root, node, is_crawled=False if is_whole else is_back or None, otherwise=Due.VERIFY if had else None
+        )
+    return cursor.with_(lost=lost).to(Phase.DRIVES, queue=tuple(sorted(drives))).on(had_items=had)
 
 
-def _drives(page: Page) -> dict[str, str]:
-    """The shared drives of which the account is a member, with their names."""
-    found: dict[str, str] = {}
-    token: str | None = None
-    for _ in range(FOLLOWED_MAX):  # a page may be empty and not the last
-        answer = page.calls.shared_drives(page_token=token)
-        found.update((drive["id"], _name(drive)) for drive in answer["drives"] if is_id(drive.get("id")))
-        token = answer.get("nextPageToken")
-        if not token:
-            return found
-        if len(found) >= FOLLOWED_MAX:
-            where = f"The account is a member of more than {FOLLOWED_MAX:,} shared drives: the others are not followed."
-            page.unlisted.append(Unlisted("shared drives", where))
-            return found
-    raise DriveFault("The list of shared drives has no last page.")
-
-
-def _name(drive: Mapping[str, object]) -> str:
-    name = drive.get("name")
-    return storable(name)[:NAME_MAX] if isinstance(name, str) else ""
-
-
-def _lost(page: Page, drives: dict[str, str]) -> tuple[str, ...]:
-    """Those that were there and are not: each is asked for, and given up if the pass before did not find it either."""
-    scope, feeds = page.scope, page.placing.feeds
-    lost: list[str] = []
-    expected = (
-        [scope.drive_id]
-        if scope.drive_id
-        else [*filter(None, feeds), *(() if page.cursor.feeds else _remembered(page))]
-    )
-    for drive_id in dict.fromkeys((*expected, *page.cursor.lost)):
-        if drive_id in drives:
-            continue
-        try:
-            drives[drive_id] = _name(page.placing.patience.ask(partial(page.calls.shared_drive, drive_id)))
-            continue
-        except DocumentFault as fault:
-            page.unlisted.append(Unlisted(f"shared drive {drive_id}", str(fault)))
-            known = page.tree.node(drive_id)
-            drives[drive_id] = "" if known is None else known.name
-            continue
-        except SharedDriveGone:
-            if scope.drive_id and not _was_seen(page, drive_id):
-                raise SourceUnavailable(
-                    f"There is no shared drive {drive_id}, or {page.calls.account} is no member of it: check the id, and add that "
-                    "account to the drive as a content manager."
-                ) from None
-        if drive_id not in page.cursor.lost:
-            page.unlisted.append(gone(drive_id))
-            lost.append(drive_id)
-            continue
-        feeds.pop(drive_id, None)
-        if page.tree.links(drive_id):
-            page.placing.lose(drive_id)
-        if scope.drive_id:
-            lost.append(drive_id)
-    return tuple(lost)
-
-
-def _was_seen(page: Page, drive_id: str) -> bool:
-    return drive_id in page.placing.feeds or drive_id in page.cursor.lost or bool(page.tree.links(drive_id))
-
-
-def _remembered(page: Page) -> Iterator[str]:
-    """The shared drives of a pass whose cursor was given up."""
-    after = ""
-    while links := page.tree.children(ROOT, after=after, limit=1_000):
-        yield from (link.node for link in links if Node.of(link.record).drive_id == link.node)
-        after = links[-1].node
-
-
-def gone(drive_id: str) -> Unlisted:
-    return Unlisted(
-        f"shared drive {drive_id}",
-        "The shared drive is deleted, or the account is no member any more. What it held is deleted "
-        "if the next pass does not find it either.",
-    )
+def _join(page: Page, drive_id: str) -> None:
+    placing = page.placing
+    if drive_id not in placing.feeds:
+        placing.feeds[drive_id] = page.calls.start_page_token(drive_id=drive_id)
+    known = page.tree.node(drive_id)
+    if known is None or known.access == (access := placing.sharing.stamp_of_drive(drive_id)):
+        return
+    links = page.tree.links(drive_id).values()
+    otherwise = Due.VERIFY if any(link.due == Due.VERIFY for link in links) else None
+    is_crawled = False if placing.is_whole else None
+    _keep(page, drive_id, replace(known, access=access), is_crawled=is_crawled, otherwise=otherwise)
 
 
 def _keep(page: Page, root_id: str, node: Node, *, is_crawled: bool | None, otherwise: Due | None = None) -> None:
@@ -298,4 +234,4 @@ def _is_changed(known: Node, node: Node) -> bool:
     return (known.name, known.access) != (node.name, node.access)
 
 
-__all__ = ["RELIST_AFTER", "begin", "gone", "to_changes"]
+__all__ = ["RELIST_AFTER", "begin", "join", "to_changes"]
