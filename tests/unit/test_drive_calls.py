@@ -108,7 +108,6 @@ def test_what_is_in_a_shared_drive_is_seen_by_every_call(drive: RunningDrive, as
     assert ids(ada.shared_drives(), "drives") == [shared]
     assert ada.shared_drive(shared)["name"] == "Engineering"
     assert file in ids(ada.files("trashed = false", drive_id=shared))
-    assert file in ids(ada.files("trashed = false", corpora="allDrives"))
     changes = ada.changes(start, drive_id=shared)
     assert file in [change.get("fileId") for change in changes["changes"]] and changes["newStartPageToken"]
     assert ada.file(file)["driveId"] == shared
@@ -154,11 +153,6 @@ def test_a_token_that_drive_has_forgotten_is_an_invalid_cursor(drive: RunningDri
         ada.changes(start)
     with pytest.raises(InvalidCursor):
         ada.files("trashed = false", page_token=token)
-
-
-def test_a_search_that_is_incomplete_says_so(drive: RunningDrive, as_: As) -> None:
-    drive.world.modes.incomplete_search = True
-    assert as_(ADA).files("trashed = false", corpora="allDrives")["incompleteSearch"] is True
 
 
 def test_a_query_that_drive_does_not_understand_is_no_reason_to_list_anew(as_: As) -> None:
@@ -275,7 +269,9 @@ def test_a_file_whose_connection_breaks_off_every_time_is_told_from_an_outage_to
     drive.faults.add(Fault("drive.files.get:media", file_id=file, lost_at_bytes=10, times=None))
     with pytest.raises(DocumentFault) as raised, told_from_an_outage(ada):
         ada.download(file, max_bytes=1_000)
-    assert str(raised.value) == f"Drive at {drive.url} could not be asked to download file {file} (the answer broke off)."
+    assert (
+        str(raised.value) == f"Drive at {drive.url} could not be asked to download file {file} (the answer broke off)."
+    )
 
 
 def test_nobody_asks_how_drive_is_while_files_can_be_read(drive: RunningDrive, as_: As) -> None:
@@ -315,6 +311,12 @@ def test_a_list_that_is_none_is_asked_for_again(raw: tuple[RawDrive, DriveCalls]
     running.script("/drive/v3/files", says(answer))
     with pytest.raises(DriveFault):
         calls.files("trashed = false")
+
+
+def test_a_search_that_is_incomplete_says_so(raw: tuple[RawDrive, DriveCalls]) -> None:
+    running, calls = raw
+    running.script("/drive/v3/files", says({"files": [], "incompleteSearch": True}))
+    assert calls.files("trashed = false")["incompleteSearch"] is True
 
 
 def test_an_empty_list_may_be_left_out(raw: tuple[RawDrive, DriveCalls]) -> None:

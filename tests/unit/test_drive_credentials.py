@@ -144,12 +144,6 @@ def test_a_file_that_is_not_there_or_is_a_folder_is_named(tmp_path: Path) -> Non
         CredentialSource(str(tmp_path / "pipe")).sign_in()
 
 
-def test_a_source_is_a_path_and_an_address_and_goes_through_a_row(tmp_path: Path) -> None:
-    source = CredentialSource(str(tmp_path / "c.json"), "ada@a.test")
-    assert CredentialSource.from_config(json.loads(json.dumps(source.to_config()))) == source
-    assert CredentialSource.from_config({}) == CredentialSource()
-
-
 @pytest.mark.parametrize("subject", ["", "ada", "a@b@c", "ada @a.test", "ada\n@a.test"])
 def test_a_subject_is_an_address(subject: str) -> None:
     with pytest.raises(ValidationError, match="subject"):
@@ -165,7 +159,7 @@ def test_a_path_that_another_place_would_read_otherwise_is_refused(file: str) ->
 def test_nothing_of_the_credentials_is_in_what_a_log_would_show(tmp_path: Path) -> None:
     for info in (PERSON, service()):
         source = CredentialSource(put(tmp_path, info))
-        shown = f"{source!r} {source.to_config()} {source.sign_in()!r} {source.sign_in()}"
+        shown = f"{source!r} {source.sign_in()!r} {source.sign_in()}"
         assert "secret" not in shown and "BEGIN" not in shown
         assert "credentials=" not in repr(source.sign_in()), "whatever Google's class may show one day"
 

@@ -13,7 +13,6 @@ from typing import Any
 import google.auth.exceptions
 import httplib2
 import pytest
-from googleapiclient.errors import HttpError  # type: ignore[import-untyped]  # has neither stubs nor py.typed
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -272,15 +271,6 @@ def test_no_answer_is_too_odd_to_be_classified(status: int, body: object, header
     told = read_refusal(status, {"retry-after": header, "date": header}, json.dumps(body).encode(), now=NOW)
     assert all(reason.isascii() and len(reason) <= 64 for reason in told.reasons)
     refused(status, body, call, headers={"retry-after": header})
-
-
-def test_the_clients_own_error_means_what_its_answer_says() -> None:
-    response = httplib2.Response({"status": "403", "retry-after": "7"})
-    error = HttpError(response, json.dumps(both("userRateLimitExceeded")).encode(), uri=f"http://x/{SECRET}")
-    found = translate(error, LISTING, now=NOW)
-    assert isinstance(found, Throttled)
-    assert found.retry_after_s == 7
-    assert SECRET not in str(found)
 
 
 @pytest.mark.parametrize(

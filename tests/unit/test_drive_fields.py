@@ -5,9 +5,10 @@ from urllib.parse import quote_plus
 import pytest
 
 from activities.connectors.drive.fields import FILE, MASKS, Mask, MaskError, check_masks
-from activities.connectors.drive.service import ADDRESS_MAX, discovery_document
+from activities.connectors.drive.service import discovery_document
 
 DOCUMENT = discovery_document()
+ADDRESS_MAX = 2_048  # Google's own client sends a longer one otherwise, so nobody knows whether Drive takes it
 
 
 def test_all_masks_fit_the_discovery_document() -> None:

@@ -7,7 +7,7 @@ end of a listing, unless the mask forgot to ask for one.
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from activities.connectors.drive import fields
 from activities.connectors.drive.errors import Call, DriveFault, Of, is_fault
@@ -81,19 +81,18 @@ class DriveCalls:
         page_token: str | None = None,
         page_size: int = FILES_MAX,
         drive_id: str | None = None,
-        corpora: Literal["user", "drive", "allDrives"] | None = None,
         folder_id: str | None = None,
     ) -> dict[str, Any]:
         """A page of the files that match. It may be empty and not the last, and with ``incompleteSearch`` it is not all.
 
-        ``corpora`` is ``drive`` with a ``drive_id`` and ``user`` without one, if not said. A listing of one folder names it,
-        so that 404 means that this folder is gone.
+        Never of ``allDrives``, of which Drive says itself that it may leave out some. A listing of one folder names it, so that
+        404 means that this folder is gone.
         """
         request = self._files.list(
             q=query,
             pageToken=page_token,
             pageSize=min(page_size, FILES_MAX),
-            corpora=corpora or ("drive" if drive_id else "user"),
+            corpora="drive" if drive_id else "user",
             driveId=drive_id,
             spaces="drive",
             supportsAllDrives=True,

@@ -3,8 +3,10 @@
 A row holds the path of a credentials file and nothing that is in it.
 """
 
+import json
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Annotated, Any, Final, Self
 
 import pydantic
@@ -64,12 +66,18 @@ class DriveConfig(BaseModel):
         return CredentialSource(file=self.credentials, subject=self.subject)
 
     def grant_rules(self) -> GrantRules:
-        table = None if self.access_map is None else AccessMap.from_json(self.access_map)
+        table = None if self.access_map is None else _access_map(json.dumps(self.access_map))
         return GrantRules(discoverable_as_everyone=self.discoverable_as_everyone, map_grantee=table)
 
     def to_config(self) -> dict[str, Any]:
         """What the connector's row keeps."""
         return self.model_dump(mode="json", exclude_defaults=True)
+
+
+@lru_cache(maxsize=16)
+def _access_map(stored: str) -> AccessMap:
+    """A connector is made for each document, and its table may have thousands of rules."""
+    return AccessMap.from_json(json.loads(stored))
 
 
 __all__ = ["DriveConfig", "DriveId"]

@@ -10,7 +10,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import Any, Final, Self
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 import google.auth
@@ -57,14 +57,6 @@ class CredentialSource:
         subject = self.subject
         if subject is not None and (subject.count("@") != 1 or not subject.isprintable() or " " in subject):
             raise ValidationError(f"The subject {subject!r} is no address of a person, such as ada@example.com.")
-
-    @classmethod
-    def from_config(cls, config: Mapping[str, Any]) -> Self:
-        """The source that a connector's row keeps, as `to_config` wrote it."""
-        return cls(file=config.get("credentials"), subject=config.get("subject"))
-
-    def to_config(self) -> dict[str, str | None]:
-        return {"credentials": self.file, "subject": self.subject}
 
     def stamp(self) -> tuple[int, ...]:
         """Differs once the file was replaced, as when a key is rotated. It may be missing: then signing in says so."""

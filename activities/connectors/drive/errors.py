@@ -9,16 +9,14 @@ import re
 import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from enum import Enum, StrEnum
 from typing import Final
 
 import google.auth.exceptions as auth
 import httplib2
 import httplib2.decode
-from googleapiclient.errors import HttpError  # type: ignore[import-untyped]  # has neither stubs nor py.typed
 
-from activities.connectors.drive.told import Told, read_refusal
+from activities.connectors.drive.told import Told
 from activities.connectors.drive.unreachable import why
 from headwater.connectors import (
     DocumentDenied,
@@ -114,16 +112,13 @@ _AMPLIFIED: Final = (httplib2.decode.DecodeLimitError, httplib2.decode.DecodeRat
 _CODE: Final = re.compile(r"[a-z_]{1,40}(?=:|\Z)")
 
 
-def translate(error: Exception, call: Call, *, now: datetime | None = None) -> HeadwaterError | None:
+def translate(error: Exception, call: Call) -> HeadwaterError | None:
     """``error`` as one of ours, or ``None``: then it is a defect, and must be raised as it is.
 
     None of the sentences holds what Drive wrote, beyond a reason's name: it may quote people, files and tokens.
     """
     if isinstance(error, HeadwaterError):
         return error
-    if isinstance(error, HttpError):
-        told = read_refusal(error.resp.status, error.resp, error.content, now=now or datetime.now(UTC))
-        return classify(told, call)
     if isinstance(error, auth.GoogleAuthError):
         return _of_sign_in(error, call)
     if isinstance(error, ssl.SSLCertVerificationError):

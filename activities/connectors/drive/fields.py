@@ -35,9 +35,9 @@ PERMISSION: Final = (
 )
 # What decides whether a file is read at all, whether it changed, where it lies and who may read it.
 FILE: Final = (
-    "id,name,mimeType,parents,trashed,version,createdTime,modifiedTime,size,md5Checksum,headRevisionId,driveId,"
-    "webViewLink,resourceKey,shortcutDetails(targetId,targetMimeType,targetResourceKey),"
-    "capabilities(canDownload,canListChildren,canShare),clientEncryptionDetails(encryptionState),"
+    "id,name,mimeType,parents,trashed,version,modifiedTime,size,md5Checksum,headRevisionId,driveId,"
+    "webViewLink,resourceKey,shortcutDetails(targetId,targetResourceKey),"
+    "capabilities(canDownload),clientEncryptionDetails(encryptionState),"
     "inheritedPermissionsDisabled,hasAugmentedPermissions,permissionIds,"
     f"permissions({PERMISSION})"
 )

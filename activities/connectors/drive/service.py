@@ -34,8 +34,6 @@ TIMEOUT_S: Final = 60.0  # from one received byte to the next
 ANSWER_S: Final = 300.0  # of a whole answer
 # A page of 1,000 files with a hundred permissions each; what is larger is nothing that we asked for.
 ANSWER_MAX: Final = 64 * 1024 * 1024
-# The longest address for which the client does not turn a GET into a POST.
-ADDRESS_MAX: Final = 2_048
 
 
 class DriveService:
@@ -194,4 +192,4 @@ def _checked_text() -> str:
     return text
 
 
-__all__ = ["ADDRESS_MAX", "ROOT_URL", "DriveService", "check_root_url", "discovery_document"]
+__all__ = ["ROOT_URL", "DriveService", "check_root_url", "discovery_document"]
