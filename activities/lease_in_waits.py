@@ -49,4 +49,5 @@ def _say(store: Store, connector_id: int | None, *, fence: int | None, why: str 
     if why is None:
         log.info("sync.goes_on", corpus=waiting.corpus, connector=waiting.connector)
     else:
-        log.warning("sync.waits", corpus=waiting.corpus, connector=waiting.connector, reason=why)
+        # For whoever stays. A command that works by itself shows it to the person who asked.
+        log.info("sync.waits", corpus=waiting.corpus, connector=waiting.connector, reason=why)

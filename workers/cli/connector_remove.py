@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 # A re-index that is flipped to meanwhile has pages staged again, which `io` does.
 ROLES: Final = ("control", "io", "db")
 
+_KEPT: Final = (
+    " What is kept stays readable by those who could read it, whatever changes where it comes from. To delete it later, add {name} again "
+    "as it was, sync it and remove it with --delete-sources; or take `headwater source delete` for each document."
+)
+
 
 @click.command("remove", short_help="End a connector.")
 @click.argument("name", metavar="NAME")
@@ -71,7 +76,8 @@ def said(scope: Scope, name: str, removed: RemovedConnector, *, keeps: bool) -> 
     documents = "1 document" if count == 1 else f"{count:,} documents"
     what = f"{documents} {'is' if count == 1 else 'are'} {'kept, as stale' if keeps else 'deleted'}"
     schedule = " Its schedule is removed too." if removed.had_schedule else ""
-    return f"Connector {name} of {scope} is removed; {what}.{schedule}"
+    kept = _KEPT.format(name=name) if removed.kept else ""
+    return f"Connector {name} of {scope} is removed; {what}.{schedule}{kept}"
 
 
 async def _remove(

@@ -27,7 +27,7 @@ def sync_group() -> None:
 )
 @click.option("--access", metavar="FILE", help="Who may read what, by path: a YAML or TOML file. Not with --grant.")
 @click.option("--full", is_flag=True, help="Read every document again, also unchanged and failed ones.")
-@click.option("--strict", is_flag=True, help="End with status 1 if any document failed.")
+@click.option("--strict", is_flag=True, help="End with status 1 if any document failed; one that is withheld did not.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @pass_invocation
 def folder_command(

@@ -15,7 +15,7 @@ from workers.cli.services import open_services
 @click.argument("name", metavar="NAME")
 @with_own_corpus
 @click.option("--full", is_flag=True, help="List and read everything again, also unchanged and failed documents.")
-@click.option("--strict", is_flag=True, help="End with status 1 if any document failed.")
+@click.option("--strict", is_flag=True, help="End with status 1 if any document failed; one that is withheld did not.")
 @with_json
 @pass_invocation
 def sync_connector_command(
