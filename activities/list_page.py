@@ -44,6 +44,7 @@ class PageLister:
         self._connectors = connectors
         self._parsers = parsers
         self._walks: dict[int, tuple[ConnectorRow, Connector]] = {}
+        self._told: dict[int, tuple[float, TransientError]] = {}  # until when a source wants to be left alone
         self._walking = Lock()  # several connectors are listed at once
 
     @activity.defn(name="list_page", no_thread_cancel_exception=True)
@@ -88,6 +89,7 @@ class PageLister:
     def _draft(self, row: ConnectorRow, begins: Position, wanted: ListPage, memory: StoredMemory) -> Draft:
         if begins.is_complete:
             return Draft(begins.cursor, is_complete=True, is_whole=begins.is_whole)
+        self._heed(row.connector_id)
         connector = self._connector(row, memory)
         draft = Draft(self._start(row, connector, begins, wanted), is_complete=False)
         until = time.monotonic() + LISTING_S
@@ -97,9 +99,11 @@ class PageLister:
             while not draft.is_complete and room >= max(1, wanted.page_size // 2) and time.monotonic() < until:
                 try:
                     listed = connector.list_page(draft.cursor, limit=room)
-                except TransientError:
+                except TransientError as error:
                     if not has_listed:
                         raise
+                    with self._walking:
+                        self._told[row.connector_id] = time.monotonic() + (error.retry_after_s or 0.0), error
                     break  # what was listed before it counts: the next page meets it too, and waits
                 has_listed = True
                 self._take(draft, listed, row, wanted)
@@ -110,6 +114,13 @@ class PageLister:
             with self._walking:
                 self._walks[row.connector_id] = row, connector
         return draft
+
+    def _heed(self, connector_id: int) -> None:
+        """A source that told for how long it wants to be left alone, when the page before had something to keep, is."""
+        with self._walking:
+            until, error = self._told.pop(connector_id, (0.0, None))
+        if error is not None and time.monotonic() < until:
+            raise error
 
     def _start(self, row: ConnectorRow, connector: Connector, begins: Position, wanted: ListPage) -> str | None:
         """The cursor that the page begins at. A pass that is to see everything, as read or as granted, begins where all is listed."""
