@@ -87,10 +87,13 @@ OPEN_MODES: Final = list(_params())
 in_every_mode = pytest.mark.parametrize("modes", OPEN_MODES)
 """A test, or a fixture's tests, once in each of them. Copy what is given: tests turn switches."""
 
+in_two_modes = pytest.mark.parametrize("modes", OPEN_MODES[:2])
+"""What is dear and has little to do with them: in the documents' Drive, and in the one that is otherwise."""
+
 
 def copied(modes: Modes) -> Modes:
     """The same modes for one test alone."""
     return replace(modes, hidden_permissions=set(modes.hidden_permissions))
 
 
-__all__ = ["OPEN_MODES", "SETTINGS", "copied", "in_every_mode"]
+__all__ = ["OPEN_MODES", "SETTINGS", "copied", "in_every_mode", "in_two_modes"]

@@ -23,7 +23,7 @@ from tests.integration.drive_corpus import (
     peopled,
     shared_folder,
 )
-from tests.integration.drive_modes import copied, in_every_mode
+from tests.integration.drive_modes import copied, in_every_mode, in_two_modes
 from tests.integration.seen import table
 from tests.pipeline.harness import SCOPE
 from tests.unit.small_pdf import make_pdf, words
@@ -98,7 +98,7 @@ def rows(store: Store) -> dict[str, int]:
 
 
 @LONG
-@in_every_mode
+@in_two_modes
 def test_of_a_file_that_is_edited_five_times_the_last_edition_alone_is_found(
     office: Office, store: Store, corpus: DriveCorpus
 ) -> None:

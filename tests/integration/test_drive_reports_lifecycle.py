@@ -22,10 +22,9 @@ from tests.integration.drive_corpus import (
     shared_folder,
 )
 from tests.integration.drive_follower import following
-from tests.integration.drive_modes import copied, in_every_mode
+from tests.integration.drive_modes import copied, in_every_mode, in_two_modes
 from tests.pipeline.by_hand import InlineParser
 
-pytestmark = in_every_mode
 LONG = pytest.mark.long
 FIFTY = 50
 
@@ -70,6 +69,7 @@ def corpus(office: Office, store: Store, database: str, tmp_path: Path) -> Itera
         yield corpus
 
 
+@in_every_mode
 def test_a_deleted_file_is_found_by_nobody(office: Office, corpus: DriveCorpus) -> None:
     assert corpus.sync().upserted == 3
     assert corpus.found(ADA) == corpus.found(BEN) == office.all
@@ -84,6 +84,7 @@ def test_a_deleted_file_is_found_by_nobody(office: Office, corpus: DriveCorpus) 
     assert corpus.sync().did_nothing
 
 
+@in_every_mode
 def test_a_file_that_the_connector_may_no_longer_read_is_gone_and_others_are_not(
     office: Office, store: Store, database: str, tmp_path: Path
 ) -> None:
@@ -103,6 +104,7 @@ def test_a_file_that_the_connector_may_no_longer_read_is_gone_and_others_are_not
         assert corpus.sync().did_nothing
 
 
+@in_every_mode
 def test_of_ten_files_and_ten_in_the_trash_ten_are_read(office: Office, corpus: DriveCorpus) -> None:
     live = [office.file(f"live {number}") for number in range(7)]
     trashed = [office.file(f"trashed {number}") for number in range(10)]
@@ -115,6 +117,7 @@ def test_of_ten_files_and_ten_in_the_trash_ten_are_read(office: Office, corpus: 
     assert [corpus.log.count(DOWNLOAD, file_id=file) for file in [*live, *trashed]] == [1] * 7 + [0] * 10
 
 
+@in_every_mode
 def test_a_file_that_comes_out_of_the_trash_is_found_again_though_its_time_did_not_move(
     office: Office, corpus: DriveCorpus
 ) -> None:
@@ -134,6 +137,7 @@ def test_a_file_that_comes_out_of_the_trash_is_found_again_though_its_time_did_n
     assert corpus.sync().did_nothing
 
 
+@in_two_modes
 @LONG
 def test_a_folder_of_fifty_files_goes_at_the_cost_of_one_change_and_comes_back_whole(
     office: Office, corpus: DriveCorpus
@@ -155,6 +159,7 @@ def test_a_folder_of_fifty_files_goes_at_the_cost_of_one_change_and_comes_back_w
     assert corpus.sync().did_nothing
 
 
+@in_every_mode
 @LONG
 @pytest.mark.parametrize("way", ["trash", "delete", "move out", "unshare"])
 def test_whichever_way_a_folder_goes_all_fifty_files_in_it_go(way: str, office: Office, tmp_path: Path) -> None:
@@ -182,6 +187,7 @@ def test_whichever_way_a_folder_goes_all_fifty_files_in_it_go(way: str, office: 
         assert follower.drive.log.count("drive.files.list", since=before) == 0
 
 
+@in_every_mode
 def test_a_file_that_moves_out_of_the_folder_is_gone_and_comes_back_with_it(
     office: Office, corpus: DriveCorpus
 ) -> None:
@@ -198,6 +204,7 @@ def test_a_file_that_moves_out_of_the_folder_is_gone_and_comes_back_with_it(
     assert corpus.found(BEN) == office.all
 
 
+@in_every_mode
 def test_a_file_that_is_older_than_all_that_is_known_is_new_all_the_same(office: Office, corpus: DriveCorpus) -> None:
     corpus.sync()
     old = datetime(2015, 4, 1, tzinfo=UTC)
@@ -210,6 +217,7 @@ def test_a_file_that_is_older_than_all_that_is_known_is_new_all_the_same(office:
     assert corpus.found(BEN) == {**office.all, late: "Text.", office.plan: "Text of another plan."}
 
 
+@in_every_mode
 @LONG
 @pytest.mark.parametrize("way", ["left", "deleted"])
 def test_what_a_shared_drive_held_goes_once_it_is_missed_twice_and_no_sync_fails(
