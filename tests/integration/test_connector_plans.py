@@ -21,7 +21,7 @@ FILL: Final = """
     INSERT INTO source (scope_id, source_id, owner, revision, read_seq, access_version)
       SELECT 1, 'drive:' || n, n % 10 + 1, 1, 1, 1 FROM generate_series(1, 100000) n;
     INSERT INTO ingestion (source_pk, state, source_version, parser, label)
-      SELECT source_pk, CASE WHEN source_pk % 100 = 0 THEN 'failed' ELSE 'indexed' END, 'v1', 'text/1', 'l' FROM source;
+      SELECT source_pk, CASE WHEN source_pk % 100 = 0 THEN 'failed' WHEN source_pk % 1000 = 7 THEN 'denied' ELSE 'indexed' END, 'v1', 'text/1', 'l' FROM source;
     INSERT INTO membership (connector_id, source_pk, pass_no, rule_version, access)
       SELECT owner, source_pk, 3, 1, 'a' FROM source;
     INSERT INTO document_version (scope_id, source_pk, revision, content_hash, source_seq, text)
@@ -64,6 +64,7 @@ ASKED: Final = {
     "relisting": ["lost", "behind"],
     "relabel": ["shown_text"],
     "publish": ["candidates", "lock_sources", "clear_tombstones", "note_members", "leave_to_others", "drop_members", "drop_pending"],
+    "withheld": ["withheld"],
     "lease": ["next_seq", "forget_old_pages", "failed_sources", "unlisted_parts"],
     "connectors": ["find_connector", "connectors_of", "placed_connectors"],
     "connector_removal": ["held", "leave_behind", "handed_over_since", "count_left", "forget_cuts", "forget_members", "forget_links"],
@@ -77,6 +78,7 @@ EVERY_PASS: Final = {
     "known_sources",
     "lost",
     "candidates",
+    "withheld",
 }
 
 
