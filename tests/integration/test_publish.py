@@ -134,7 +134,7 @@ def test_a_document_shared_with_more_than_a_source_may_have_is_withheld(store: S
 def test_grants_of_a_known_source_are_renewed_alone(store: Store, corpus: Corpus) -> None:
     publish(store, corpus, Document("a", ["one"], grants=GrantSet(principal_ids=("alice",))))
     result = publish(store, corpus, granted("a", GrantSet(principal_ids=("bob",))), granted("nobody", EVERYONE))
-    assert result == PublishedPage(generation=1)
+    assert result == PublishedPage(regranted=1, generation=1)
     assert seen(store, corpus, "alice") == {}
     assert seen(store, corpus, "bob") == {"a": ["one"]}
 

@@ -38,6 +38,7 @@ def test_a_publication_that_is_cut_off_leaves_nothing(store: Store, corpus: Corp
         upserted=1,
         deleted=1,
         failed=1,
+        regranted=1,
         generation=2,
         failures=[SyncFailure(source_id="c", state="failed", reason="it is broken")],
     )
