@@ -100,7 +100,9 @@ class Script:
     @activity.defn(name="publish_page")
     async def publish_page(self, page: PageRef) -> PublishedPage:
         await self._call("publish_page", page.page_id)
-        return PublishedPage(upserted=90, deleted=4, skipped=3, withheld=1, failed=2, generation=page.page_id)
+        return PublishedPage(
+            upserted=90, deleted=4, skipped=3, regranted=5, withheld=1, failed=2, generation=page.page_id
+        )
 
     @activity.defn(name="advance_checkpoint")
     async def advance_checkpoint(self, page: PageRef) -> AdvancedCheckpoint:
@@ -116,7 +118,7 @@ class Script:
             workflow_id = activity.info().workflow_id
             assert workflow_id is not None
             await activity.client().get_workflow_handle(workflow_id).signal("nudge")
-        return EndedPass(generation=7, failed=5)
+        return EndedPass(generation=7, failed=5, withheld={"grants_unreadable": 6})
 
     @contextlib.asynccontextmanager
     async def served(self, client: Client) -> AsyncIterator[None]:

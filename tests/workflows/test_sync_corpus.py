@@ -51,8 +51,9 @@ async def test_pages_are_published_in_order_and_summed_up(temporal_client: Clien
     async with script.served(temporal_client):
         result = await (await start(temporal_client)).result()
     assert result == SyncResult(
-        corpus="t1/docs/handbook", connector="shelf", pages=3, upserted=270, deleted=12, skipped=36, withheld=3,
-        failed=5, embedded_chunks=720, reused_chunks=48, exhausted=True, generation=7,
+        corpus="t1/docs/handbook", connector="shelf", pages=3, upserted=270, deleted=12, skipped=36,
+        regranted=15, withheld=3, failed=5, embedded_chunks=720, reused_chunks=48, exhausted=True, generation=7,
+        withheld_reasons={"grants_unreadable": 6},
     )  # fmt: skip
     moves = [call for call in script.calls if call.split()[0] in {"publish_page", "advance_checkpoint"}]
     assert moves == [f"{name} {page}" for page in (1, 2, 3) for name in ("publish_page", "advance_checkpoint")]
