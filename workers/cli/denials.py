@@ -10,6 +10,7 @@ _WORDS: Final[Mapping[str, str]] = {
     "{account} edit what is limited too",
     "too_many_grantees": "more than 1,024 people or 32 groups may read them: share them with a group in place of these",
     "drive_failed": "Drive fails at them, and is well otherwise: the next syncs ask again",
+    "shared_with_nobody": "they are shared by link only, or with nobody who is known here",
     "forgotten": "they were forgotten when their deletion was propagated, and come again with their next version",
     "revoked": "they were revoked when a deletion was propagated",
     "corrected": "they were corrected when a deletion was propagated",

@@ -28,13 +28,13 @@ from headwater.connectors import (
 from headwater.errors import ValidationError
 
 KIND: Final = "drive"
-_NOBODY: Final = "shared_with_nobody"
+NOBODY: Final = "shared_with_nobody"
 _DENIED: Final[Mapping[str, str]] = {
     Denial.INCOMPLETE: "Drive did not show all of its permissions: it is read once they can be read.",
     Denial.FAULT: "Drive failed to say who may read it, again and again: every sync asks once more.",
     Denial.UNREADABLE: "The connector's account may not see who may read it: let it edit the file.",
     Denial.TOO_MANY: "It is shared with more people or groups than are kept: share it with a group of them.",
-    _NOBODY: "Nobody may find it: it is shared by link only, or with nobody who is known here.",
+    NOBODY: "Nobody may find it: it is shared by link only, or with nobody who is known here.",
 }
 
 
@@ -93,7 +93,7 @@ def upsert(
     item: Item, grants: DriveGrants, *, version: str | None, path: str, now: datetime
 ) -> Change:  # fmt: skip
     """The document is there. With incomplete permissions nobody may read it, and it is not read either."""
-    denial = grants.denial.value if grants.denial else None if grants.let_anybody_in(now) else _NOBODY
+    denial = grants.denial.value if grants.denial else None if grants.let_anybody_in(now) else NOBODY
     allowed = GrantSet(withheld=denial) if denial else grants.grants
     why = obstacle(item.raw)
     refused = None if why is None else str(why)
