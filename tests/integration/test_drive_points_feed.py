@@ -224,6 +224,7 @@ def test_files_that_are_seen_on_many_ways_are_read_and_found_once(store: Store, 
 
         done = [corpus.sync(name) for name in ("drive", "folder", "team")]
 
+        assert [each.upserted for each in done] == [2, 0, 0]
         assert [each.downloads for each in done] == [2, 0, 0]
         assert [len(each.embedded) for each in done] == [2, 0, 0]
         assert len(corpus.hits(ADA)) == 2
