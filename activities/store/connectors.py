@@ -37,6 +37,7 @@ class PlacedConnector:
     scope: Scope
     row: ConnectorRow
     sources: int
+    withheld: int  # of these, shown to nobody
     last_sync_at: datetime | None
     error: str | None  # why the sync under way waits, or else why the last one stopped; None: neither
 
@@ -149,6 +150,7 @@ def _placed(row: Mapping[str, Any]) -> PlacedConnector:
         scope=Scope(tenant_id=row["tenant_id"], resource_id=row["resource_id"], corpus_id=row["corpus_id"]),
         row=ConnectorRow(**{each.name: row[each.name] for each in fields(ConnectorRow)}),
         sources=row["sources"],
+        withheld=row["withheld"],
         last_sync_at=row["last_sync_at"],
         error=row["error"],
     )

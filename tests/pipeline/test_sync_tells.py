@@ -51,6 +51,12 @@ def list_again(store: Store, ledger: Ledger, run: Pass) -> ListedPage:
     return environment.run(lister.list_page, ListPage(in_pass=run, seq=1, page_size=100))
 
 
+def counted(store: Store) -> tuple[int, int]:
+    """How many documents the connector has, and how many of them are shown to nobody, in a list of connectors."""
+    (placed,) = placed_connectors(store)
+    return placed.sources, placed.withheld
+
+
 def errors(store: Store) -> set[str | None]:
     """What is shown of the connector by either command, and to who follows the sync."""
     (placed,), (corpus,) = placed_connectors(store), corpora(store)
@@ -59,7 +65,7 @@ def errors(store: Store) -> set[str | None]:
     return {placed.error, None if waits_for is None else f"waiting: {waits_for}"}
 
 
-def test_what_is_withheld_is_told_with_its_reason_by_every_sync(hand: ByHand, ledger: Ledger) -> None:
+def test_what_is_withheld_is_told_with_its_reason_by_every_sync(store: Store, hand: ByHand, ledger: Ledger) -> None:
     ledger.put("a", "What anybody knows.")
     ledger.put("b", "The plan of b.", NOBODY_KNOWS)
     ledger.put("c", "The plan of c.", GrantSet(withheld="too_many_grantees"))
@@ -70,6 +76,7 @@ def test_what_is_withheld_is_told_with_its_reason_by_every_sync(hand: ByHand, le
     assert withheld(hand, "run-2") == told, "also where nothing of it changed"
     ledger.share("a", NOBODY_KNOWS)
     ledger.share("c", ANN)
+    assert counted(store) == (4, 3)
     assert withheld(hand, "run-3") == {"grants_unreadable": 2, "refused": 1}
 
 

@@ -65,13 +65,14 @@ def place(kind: str, config: Mapping[str, Any]) -> str:
     return "all that the account sees" if kind == "drive" else ""
 
 
-def table(documents: Sequence[Mapping[str, Any]]) -> Table:
+def table(connectors: Sequence[Mapping[str, Any]]) -> Table:
     """The documents of ``--json`` for a person."""
     shown = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("corpus", "connector", "kind", "documents", "last sync", "of", "error"):
         shown.add_column(heading, overflow="fold", justify="right" if heading == "documents" else "left")
-    for each in documents:
-        values = (each["corpus"], each["name"], each["kind"], f"{each['sources']:,}", each["last_sync_at"] or "never")
+    for each in connectors:
+        documents = f"{each['sources']:,}" + (f" ({each['withheld']:,} withheld)" if each["withheld"] else "")
+        values = (each["corpus"], each["name"], each["kind"], documents, each["last_sync_at"] or "never")
         shown.add_row(*map(plain, (*values, place(each["kind"], each["config"]), each["error"] or "")))
     return shown
 
@@ -82,6 +83,7 @@ def _document(found: "PlacedConnector") -> dict[str, Any]:
         "name": found.row.name,
         "kind": found.row.kind,
         "sources": found.sources,
+        "withheld": found.withheld,
         "last_sync_at": at(found.last_sync_at),
         "error": found.error,
         "config": found.row.config,

@@ -51,7 +51,9 @@ SELECT s.tenant_id, s.resource_id, s.corpus_id, c.connector_id, c.scope_id, c.na
        c.last_sync_at,
        coalesce((SELECT 'waiting: ' || k.waits_for FROM {schema}.checkpoint k WHERE k.connector_id = c.connector_id AND k.lease_until > now()),
                 c.last_error) AS error,
-       (SELECT count(*) FROM {schema}.membership m WHERE m.connector_id = c.connector_id) AS sources
+       (SELECT count(*) FROM {schema}.membership m WHERE m.connector_id = c.connector_id) AS sources,
+       (SELECT count(*) FROM {schema}.ingestion i JOIN {schema}.membership m USING (source_pk)
+        WHERE m.connector_id = c.connector_id AND (i.state = 'denied' OR i.freshness = 'unavailable')) AS withheld
 FROM {schema}.connector c JOIN {schema}.scope s USING (scope_id)
 WHERE c.removed_at IS NULL AND (%(name)s::text IS NULL OR c.name = %(name)s)
   AND (%(tenant_id)s::text IS NULL
