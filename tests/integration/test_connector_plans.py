@@ -52,7 +52,7 @@ VALUES: Final[Mapping[str, object]] = {
     "connector_id": 1, "scope_id": 1, "page_id": 1, "pass_no": 3, "seq": 50, "fence": 1, "rule_version": 1, "limit": 101,
     "source_id": "drive:1000", "source_ids": PAGE, "source_pks": KEYS, "members": KEYS, "dropped": KEYS, "absent": KEYS,
     "ungranted": KEYS, "cleared": KEYS, "cleared_ids": PAGE, "gen": 2, "ords": list(range(200)), "said": "it was removed",
-    "has_grants": [True] * 200, "is_refused": [False] * 200, "parsers": ["text/1"], "read_with": "all",
+    "has_grants": [True] * 200, "is_refused": [False] * 200, "is_narrowed": [False] * 200, "parsers": ["text/1"], "read_with": "all",
     "nodes": PAGE, "parents": ["folder3"] * 200, "parent": "folder3", "hidden": ["x"], "hidden_nodes": ["x"],
     "hidden_parents": ["y"], "links": "[]", "version": "v1", "parser": "text/1",
     "tenant_id": "acme", "resource_id": "library", "corpus_id": "handbook", "name": "drive-2",

@@ -128,6 +128,7 @@ WRITES = {
     },
     "note_members": {
         "page_id": "bigint", "ords": "int[]", "members": "bigint[]", "has_grants": "boolean[]", "is_refused": "boolean[]",
+        "is_narrowed": "boolean[]",
     },
     "finish_page": {
         "page_id": "bigint", "ords": "int[]", "outcomes": "text[]", "rev_ids": "bigint[]", "result": "jsonb",
@@ -170,6 +171,7 @@ def _values(connection: psycopg.Connection, page: int, corpus: Corpus) -> dict[s
         "ords": ords, "noted": ords, "source_pks": source_pks, "members": source_pks, "rev_ids": rev_ids,
         "version_ids": version_ids, "numbers": f"ARRAY{[1] * len(rows)}", "failed": "ARRAY[]::int[]",
         "kept": "ARRAY[]::int[]", "has_grants": f"ARRAY{[True] * len(rows)}", "is_refused": f"ARRAY{[False] * len(rows)}",
+        "is_narrowed": f"ARRAY{[False] * len(rows)}",
         "outcomes": f"ARRAY{['published'] * len(rows)}", "result": "'{}'",
     }  # fmt: skip
 

@@ -224,3 +224,25 @@ def test_failed_sources_are_counted_by_a_pass_that_saw_changes_alone(desk: Desk)
     desk.worker.publish(begun.in_pass, page.page_id)
     desk.worker.advance(begun.in_pass, page.page_id)
     assert desk.worker.end(begun.in_pass).failed == 1
+
+
+def test_whom_its_origin_lets_in_sees_no_text_that_is_older_than_that(desk: Desk) -> None:
+    desk.ledger.put("a", "# The passage is taken out, and it cannot be read.", BOB)
+    desk.sync()
+    assert (desk.readers("a"), visible(desk.store)["drive:a"]) == ([], "Text of a.")
+    desk.ledger.share("a", GrantSet(principal_ids=("ann", "bob")))
+    desk.sync(run="run-2")
+    assert (desk.readers("a"), desk.ledger.begun) == ([], ["feed 3", "feed 4"]), (
+        "and it is no reason to list everything"
+    )
+    desk.ledger.put("a", "The new text.", GrantSet(principal_ids=("ann", "bob")))
+    desk.sync(run="run-3")
+    assert (desk.readers("a"), visible(desk.store)["drive:a"]) == (["ann", "bob"], "The new text.")
+
+
+def test_whom_its_origin_lets_in_no_more_sees_no_older_text_either(desk: Desk) -> None:
+    desk.ledger.share("a", GrantSet(principal_ids=("ann", "bob")))
+    desk.sync()
+    desk.ledger.put("a", "# It cannot be read.", GrantSet(principal_ids=("bob", "eve")))
+    desk.sync(run="run-2")
+    assert (desk.readers("a"), states(desk.store)["drive:a"][0]) == (["bob"], "failed")

@@ -7,7 +7,16 @@ from enum import StrEnum
 from typing import Any, Final
 
 from activities.store.pages.listed_grants import grants_of
-from activities.store.sources.access import TOO_WIDE, Change, GrantedSet, Grantee, HeldGrants, compare, granted_set
+from activities.store.sources.access import (
+    TOO_WIDE,
+    Change,
+    GrantedSet,
+    Grantee,
+    HeldGrants,
+    compare,
+    granted_set,
+    narrowed,
+)
 from headwater.contracts import Grants
 from headwater.contracts.deletion import Reason
 from headwater.states import FAILED
@@ -78,6 +87,7 @@ class Candidate:
     is_shared: bool = False  # its owner and the connector that brings it count as one
     is_held_elsewhere: bool = False  # another connector of that owner holds it too,
     is_granted_elsewhere: bool = False  #   and has said who may read it
+    is_origins_word: bool = False  # its origin itself says who may read it
 
     @property
     def grants(self) -> Grants | None:
@@ -94,6 +104,17 @@ class Candidate:
         if self.state == "denied":
             return self.reason or "denied"
         return None if self.wanted is None else self.wanted.get("withheld")
+
+    @property
+    def keeps_older_text(self) -> bool:
+        """Readers see a text that is no longer its origin's, which could not be read."""
+        state = self.state if self.kind == "upsert" else self.known_state
+        return bool(self.seen_chunks) and self.rev_id is None and state in FAILED
+
+    @property
+    def only_narrows(self) -> bool:
+        """Of its grants only what was granted before is applied: whom its origin lets in now, it lets in to another text."""
+        return self.is_origins_word and self.keeps_older_text
 
     @property
     def is_known(self) -> bool:
@@ -125,6 +146,7 @@ class Asked:
     access_version: int
     change: Change
     denial: str | None = None  # why nobody may read it, although some were to
+    is_narrowed: bool = False  # not all of them are let in, until there is a newer text
 
 
 def ask(candidate: Candidate, numbers: Mapping[Grantee, int]) -> Asked | None:
@@ -146,10 +168,14 @@ def ask(candidate: Candidate, numbers: Mapping[Grantee, int]) -> Asked | None:
         )  # what one of them cannot find out does not hide what another one knows
     if (denial := candidate.denial or (TOO_WIDE if grants.is_too_wide else None)) is not None:
         return Asked(GrantedSet(frozenset(), {}), grants.access_version, "set", denial=denial)
-    granted = granted_set(grants, numbers)
+    granted = wanted = granted_set(grants, numbers)
+    if candidate.only_narrows:
+        granted = narrowed(held.granted, wanted)
+    is_narrowed = granted != wanted
     if "access_version" not in candidate.wanted and granted == held.granted:
-        return Asked(granted, stored, "unchanged")
-    return Asked(granted, grants.access_version, compare(held, grants.access_version, granted))
+        return Asked(granted, stored, "unchanged", is_narrowed=is_narrowed)
+    change = compare(held, grants.access_version, granted)
+    return Asked(granted, grants.access_version, change, is_narrowed=is_narrowed)
 
 
 def judge(candidate: Candidate, connector_id: int | None, asked: Asked | None = None) -> Outcome:

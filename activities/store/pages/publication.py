@@ -197,6 +197,7 @@ class Publication:
                 ords=_ords([each.candidate for each in members]),
                 members=_pks([each.candidate for each in members]),
                 has_grants=[each.candidate.wanted is not None and each.outcome in applied for each in members],
+                is_narrowed=[each.asked is not None and each.asked.is_narrowed for each in members],
                 is_refused=[each.outcome is Outcome.DENIED and each.candidate.state == "denied" for each in members],
             )
         absent = [each for each in self._with(Outcome.ABSENT) if each.kind == "delete" and each.source_pk is not None]

@@ -63,7 +63,8 @@ SELECT i.ord, i.kind, i.source_id, i.rev_id, r.version_id, s.source_pk,
        CASE WHEN s.expiring <> '{}' THEN (
          SELECT jsonb_object_agg(e.grantee_id, e.expires_at) FROM {schema}.expiring_grant e WHERE e.source_pk = s.source_pk) END AS ends,
        p.kind = 'drive' AND k.kind IS NOT DISTINCT FROM 'drive' AS is_shared,
-       o.is_granted IS NOT NULL AS is_held_elsewhere, coalesce(o.is_granted, false) AS is_granted_elsewhere
+       o.is_granted IS NOT NULL AS is_held_elsewhere, coalesce(o.is_granted, false) AS is_granted_elsewhere,
+       i.access IS NOT NULL AS is_origins_word
 FROM (
   SELECT p.page_id, p.connector_id, b.build_id, b.scope_id,
          coalesce((SELECT c.kind FROM {schema}.connector c WHERE c.connector_id = p.connector_id), '') AS kind,
@@ -185,14 +186,16 @@ SELECT result FROM {schema}.page WHERE page_id = %(page_id)s AND result IS NOT N
 
 -- note_members --
 -- The rule's version is the one the page was listed under: a rule that came since is still to be applied. So it is with grants:
--- the fingerprint is that of the ones that were applied, and an empty one where a refusal took them away.
+-- the fingerprint is that of the ones that were applied, an empty one where a refusal took them away, and one that no origin gives
+-- where they were narrowed: they are applied again when it is listed.
 INSERT INTO {schema}.membership AS m (connector_id, source_pk, pass_no, rule_version, access)
 SELECT p.connector_id, w.source_pk, p.pass_no, CASE WHEN w.has_grants OR w.is_refused THEN p.rule_version ELSE 0 END,
-       CASE WHEN w.is_refused THEN '' WHEN w.has_grants THEN (
+       CASE WHEN w.is_refused THEN '' WHEN w.has_grants AND w.is_narrowed THEN '-' WHEN w.has_grants THEN (
          SELECT i.access FROM {schema}.page_item i WHERE i.page_id = p.page_id AND i.ord = w.ord) END
 FROM {schema}.page p
-CROSS JOIN unnest(%(ords)s::int[], %(members)s::bigint[], %(has_grants)s::boolean[], %(is_refused)s::boolean[])
-  AS w (ord, source_pk, has_grants, is_refused)
+CROSS JOIN unnest(%(ords)s::int[], %(members)s::bigint[], %(has_grants)s::boolean[], %(is_refused)s::boolean[],
+                  %(is_narrowed)s::boolean[])
+  AS w (ord, source_pk, has_grants, is_refused, is_narrowed)
 WHERE p.page_id = %(page_id)s
 ON CONFLICT (connector_id, source_pk) DO UPDATE
 SET pass_no = excluded.pass_no, rule_version = greatest(m.rule_version, excluded.rule_version),

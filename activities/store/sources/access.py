@@ -36,6 +36,16 @@ class GrantedSet:
     expiring: Mapping[int, datetime]
 
 
+def narrowed(held: GrantedSet, asked: GrantedSet) -> GrantedSet:
+    """Whom both grant it, until the first of the two ends."""
+    both = {*held.permanent, *held.expiring} & {*asked.permanent, *asked.expiring}
+    ends = {each: [granted.expiring[each] for granted in (held, asked) if each in granted.expiring] for each in both}
+    return GrantedSet(
+        permanent=frozenset(each for each in both if not ends[each]),
+        expiring={each: min(ends[each]) for each in both if ends[each]},
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class HeldGrants:
     """A source's row with the grants it has, read under its lock."""
