@@ -219,3 +219,20 @@ def test_one_of_two_folders_of_the_settings_that_fails_does_not_stop_the_other(o
     before = office.change("plan.md")
     assert office.sync().unlisted and len(office.names) == 5
     assert office.change("plan.md").version != before.version
+
+
+@pytest.mark.parametrize("office", ["folder"], indirect=True)
+def test_a_shared_drive_that_one_shortcut_leads_to_and_drive_fails_at_stops_nothing_else(office: Office) -> None:
+    world = office.world
+    drive = office.ids["Team"] = world.add_drive("Team", organizer=BEN).id
+    world.share(drive, ROBOT, role="fileOrganizer")
+    far = world.add_file("far.md", "# far\n", parent=drive).id
+    world.add_shortcut("far", far, parent=office.ids["Office"], owner=ADA)
+    office.fail("drive.changes.getStartPageToken", "Team")
+
+    office.sync()
+    assert len(office.names) == 4
+
+    office.drive.faults.clear()
+    office.sync()
+    assert "far.md" in office.names, "every pass asks again"

@@ -5,6 +5,7 @@ trash it is waited for, because nobody tells its shortcuts when it is back.
 """
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 from activities.connectors.drive.asking import UNTOLD
@@ -110,7 +111,7 @@ def _begin_feed(placing: "Placing", drive_id: str) -> bool:
         return False
     if drive_id:
         try:
-            feeds[drive_id] = placing.calls.start_page_token(drive_id=drive_id)
+            feeds[drive_id] = placing.patience.ask(partial(placing.calls.start_page_token, drive_id=drive_id))
             return True
         except SharedDriveGone:
             placing.foreign.add(drive_id)
