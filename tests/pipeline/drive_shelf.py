@@ -36,19 +36,8 @@ class DriveShelf:
 
     def found_by(self, email: str) -> dict[str, str]:
         """The text of each document that the corpus gives to a user, by file id."""
-        groups = (f"domain:{email.partition('@')[2]}", *sorted(self.world.groups_of(email)))
-        who = Authorization(principal_id=email, tenant_id=SCOPE.tenant_id, group_ids=groups)
         with Retriever.connect(self.dsn, embedder=SPEC) as retriever:
-            answer = retriever.retrieve(
-                "text",
-                scope=SCOPE,
-                authorization=who,
-                top_k=HITS_MAX,
-                max_result_bytes=1 << 19,
-                max_context_tokens=8_000,
-            )
-        assert len(answer.hits) < HITS_MAX, "what is compared must fit one answer"
-        return {hit.source_id.removeprefix("drive:"): hit.text for hit in answer.hits}
+            return found_texts(retriever, self.world, email)
 
     def allowed_to(self, email: str, held: Mapping[str, str]) -> dict[str, str]:
         """What of ``held``, texts by file id, Drive lets the user find."""
@@ -60,6 +49,16 @@ def drive_shelf(
     store: Store, dsn: str, folder: Path, world: World, *, email: str, **config: Any
 ) -> Iterator[DriveShelf]:
     """The connector's row, over ``world`` as it is served while the context lasts."""
+    scope_id = make_corpus(store)
+    with running_drive(world) as drive:
+        shelf = DriveShelf(drive, store, dsn)
+        credentials = drive.authorized_user_file(folder, email)
+        connect(store, scope_id, shelf.name, drive, credentials=credentials, **config)
+        yield shelf
+
+
+def make_corpus(store: Store) -> int:
+    """The id of the corpus that all tests here speak of."""
     embedder = resolve_embedder(SPEC)
     space = SpaceSpec(
         embedder_spec=SPEC,
@@ -68,10 +67,27 @@ def drive_shelf(
         max_tokens=embedder.max_tokens,
         chunker=ChunkingProfile.for_embedder(embedder).fingerprint,
     )
-    build = ensure_scope(store, SCOPE, space)
-    with running_drive(world) as drive:
-        credentials = drive.authorized_user_file(folder, email)
-        settings = DriveConfig.parse({"root_url": f"{drive.url}/", "credentials": str(credentials), **config})
-        shelf = DriveShelf(drive, store, dsn)
-        ensure_connector(store, build.scope_id, shelf.name, "drive", settings.to_config(), new_rule=False)
-        yield shelf
+    return ensure_scope(store, SCOPE, space).scope_id
+
+
+def connect(
+    store: Store, scope_id: int, name: str, drive: RunningDrive, *, credentials: Path, **config: Any
+) -> None:  # fmt: skip
+    """A row of a connector to the served Drive."""
+    settings = DriveConfig.parse({"root_url": f"{drive.url}/", "credentials": str(credentials), **config})
+    ensure_connector(store, scope_id, name, "drive", settings.to_config(), new_rule=False)
+
+
+def found_texts(retriever: Retriever, world: World, email: str) -> dict[str, str]:
+    """What a user of the world finds, by file id. The host says which groups a person is in."""
+    groups = (f"domain:{email.partition('@')[2]}", *sorted(world.groups_of(email)))
+    answer = retriever.retrieve(
+        "text",
+        scope=SCOPE,
+        authorization=Authorization(principal_id=email, tenant_id=SCOPE.tenant_id, group_ids=groups),
+        top_k=HITS_MAX,
+        max_result_bytes=1 << 19,
+        max_context_tokens=8_000,
+    )
+    assert len(answer.hits) < HITS_MAX, "what is compared must fit one answer"
+    return {hit.source_id.removeprefix("drive:"): hit.text for hit in answer.hits}
