@@ -70,7 +70,9 @@ def told(office: Sample, drive: RunningDrive, folder: Path) -> str:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m tests.drive", description=__doc__.partition(": ")[2])
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.drive", description="A small office on an emulated Drive, until Ctrl-C."
+    )
     parser.add_argument(
         "--port", type=_port, default=0, metavar="N", help="where to listen; any free port unless given"
     )
