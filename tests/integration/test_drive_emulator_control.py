@@ -15,7 +15,6 @@ from tests.integration.drive_office import ROBOT, Office, open_office, refused
 pytestmark = pytest.mark.long  # of the emulator itself: the connector is tried on it in every run
 
 
-
 @pytest.fixture
 def office() -> Iterator[Office]:
     with open_office() as opened:

@@ -124,7 +124,9 @@ async def test_other_settings_wait_for_the_end_of_a_pass_and_list_everything_ane
     assert row is not None
     taken = lease.begin_pass(store, row.connector_id, owner="sync:1", run="1", full=False)
     narrower = {**row.config, "folder_ids": [both.inner]}
-    with pytest.raises(AlreadyRunning, match=r"^Connector drive of t1/docs/handbook is being synced by workflow sync:1: "):
+    with pytest.raises(
+        AlreadyRunning, match=r"^Connector drive of t1/docs/handbook is being synced by workflow sync:1: "
+    ):
         change_settings(store, row, narrower)
     assert find_connector(store, SCOPE, "drive") == row
     lease.end_pass(store, row.connector_id, fence=taken.fence, pass_no=taken.pass_no, paused=False, error=None)
