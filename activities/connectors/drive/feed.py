@@ -9,8 +9,7 @@ from activities.connectors.drive.cursor import Cursor, Phase
 from activities.connectors.drive.errors import SharedDriveGone
 from activities.connectors.drive.item import How, Item, is_id
 from activities.connectors.drive.kinds import Way
-from activities.connectors.drive.passing import Page
-from activities.connectors.drive.shared_drives import gone
+from activities.connectors.drive.passing import Page, gone
 from activities.connectors.drive.shortcuts import pointers_to
 from activities.connectors.drive.tree import ABOVE, AWAITED, Due
 from headwater.connectors import ChangePage, InvalidCursor
@@ -50,6 +49,8 @@ def _without(page: Page, feed: str) -> Cursor:
     """The drive vanished meanwhile. What a shortcut led to there is found gone by a listing of everything."""
     cursor = _after(page.cursor)
     if page.scope.is_flat and feed in page.placing.roots:
+        if feed in cursor.lost:
+            return cursor
         page.unlisted.append(gone(feed))
         return cursor.with_(lost=(*cursor.lost, feed))
     del page.placing.feeds[feed]
@@ -117,8 +118,8 @@ def _without_item(page: Page, file_id: str, *, is_removed: bool) -> None:
             if item is not None:
                 placing.take(item, How.ASKED)
                 return
-        if known is not None:
-            page.make_sure("")
+        if known is not None and not page.may_go(file_id):
+            return
     except UNTOLD as why:
         placing.fail(file_id, why)
         return

@@ -5,8 +5,7 @@ from activities.connectors.drive.cursor import Cursor, Phase
 from activities.connectors.drive.errors import SharedDriveGone
 from activities.connectors.drive.item import How
 from activities.connectors.drive.kinds import FOLDER
-from activities.connectors.drive.passing import Page
-from activities.connectors.drive.shared_drives import gone
+from activities.connectors.drive.passing import Page, gone
 from headwater.connectors import ChangePage, InvalidCursor, Unlisted
 
 RESTARTS_MAX = 2  # of one listing

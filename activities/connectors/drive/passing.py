@@ -10,6 +10,7 @@ from functools import partial
 
 from activities.connectors.drive.calls import MY_DRIVE, DriveCalls
 from activities.connectors.drive.cursor import Cursor
+from activities.connectors.drive.errors import SharedDriveGone
 from activities.connectors.drive.item import How, Item
 from activities.connectors.drive.placing import Placing
 from activities.connectors.drive.scope import Scope
@@ -30,6 +31,7 @@ class Page:
     limit: int
     is_late: Callable[[], bool]
     _is_sure: set[str] = field(default_factory=set)
+    _lost: set[str] = field(default_factory=set)
 
     def take(self, raws: Iterable[object], how: How, *, under: str | None = None) -> bool:
         """Takes the items of an answer, with one look into the memory for all of them. Whether it took all: see `cut`."""
@@ -72,20 +74,46 @@ class Page:
         """What this page could not see."""
         return self.placing.unlisted
 
-    def make_sure(self, drive_id: str) -> None:
+    def make_sure(self, drive_id: str) -> bool:
         """Something is gone. A lost right would delete everything one by one, so that all above it must still be there.
 
-        Raises `SourceUnavailable`; of a shared drive as `SharedDriveGone`, which the next pass will confirm; and
-        `DocumentFault` where Drive fails to say so, so that nobody can be sure.
+        Whether it may go. Where a shared drive that is followed is missing all that it held stays: the next pass misses the
+        drive too and drops it, or finds it and looks at what is in it.
+        Raises `SourceUnavailable` if a folder is lost, and `DocumentFault` where Drive fails to say so, so that nobody
+        can be sure.
         """
-        for each in dict.fromkeys((drive_id, self.scope.drive_id or "")):
-            if each and each in self.placing.feeds and each not in self._is_sure:
-                self.placing.patience.ask(partial(self.calls.shared_drive, each))
-                self._is_sure.add(each)
+        if any(self._is_missing(each) for each in dict.fromkeys((drive_id, self.scope.drive_id or ""))):
+            return False
         for folder_id in self._above_all():
             if folder_id not in self._is_sure and not self._is_there(folder_id):
                 raise lost_root(folder_id, self.calls.account)
             self._is_sure.add(folder_id)
+        return True
+
+    def may_go(self, node: str) -> bool:
+        """`make_sure` for an item that is known. What may not go is asked for by the next pass if its own drive is there."""
+        known = self.tree.node(node)
+        drive_id = "" if known is None else known.drive_id
+        if self.make_sure(drive_id):
+            return True
+        if not self._is_missing(drive_id):
+            self.tree.note_failed(node, "")
+        return False
+
+    def _is_missing(self, drive_id: str) -> bool:
+        """Of drives that are not followed only what a shortcut leads to is wanted: that may be hidden like any item."""
+        if not (self.scope.is_flat and drive_id and drive_id in self.placing.feeds):
+            return False
+        if drive_id in self._lost or drive_id in self.cursor.lost:
+            return True
+        if drive_id in self.placing.roots and drive_id not in self._is_sure:
+            try:
+                self.placing.patience.ask(partial(self.calls.shared_drive, drive_id))
+            except SharedDriveGone:
+                self._lost.add(drive_id)
+                return True
+            self._is_sure.add(drive_id)
+        return False
 
     def _above_all(self) -> Collection[str]:
         """The folders that must be there for anything to be. An account has always one."""
@@ -113,6 +141,9 @@ class Page:
 
     def _ended(self, cursor: Cursor, *, is_done: bool = False, is_whole: bool = False) -> ChangePage:
         self.tree.flush()
+        lost = sorted(self._lost.difference(cursor.lost))
+        self.unlisted.extend(gone(each) for each in lost)
+        cursor = cursor.with_(lost=(*cursor.lost, *lost))
         cursor = cursor.with_(feeds=dict(self.placing.feeds), roots=tuple(sorted(self.placing.roots)))
         if not is_done:
             walk = cursor.walk
@@ -136,4 +167,12 @@ def lost_root(folder_id: str, account: str) -> SourceUnavailable:
     )
 
 
-__all__ = ["Page", "lost_root"]
+def gone(drive_id: str) -> Unlisted:
+    return Unlisted(
+        f"shared drive {drive_id}",
+        "The shared drive is deleted, or the account is no member any more. What it held is deleted "
+        "if the next pass does not find it either.",
+    )
+
+
+__all__ = ["Page", "gone", "lost_root"]

@@ -10,7 +10,7 @@ from typing import Final
 
 from activities.connectors.drive.errors import DriveFault, SharedDriveGone
 from activities.connectors.drive.item import NAME_MAX, is_id, storable
-from activities.connectors.drive.passing import Page
+from activities.connectors.drive.passing import Page, gone
 from activities.connectors.drive.tree import ROOT, Node
 from headwater.connectors import DocumentFault, SourceUnavailable, Unlisted
 
@@ -105,12 +105,4 @@ def _remembered(page: Page) -> Iterator[str]:
         after = links[-1].node
 
 
-def gone(drive_id: str) -> Unlisted:
-    return Unlisted(
-        f"shared drive {drive_id}",
-        "The shared drive is deleted, or the account is no member any more. What it held is deleted "
-        "if the next pass does not find it either.",
-    )
-
-
-__all__ = ["followed_drives", "gone"]
+__all__ = ["followed_drives"]

@@ -11,6 +11,7 @@ from typing import Final
 from activities.connectors.drive.asking import UNTOLD
 from activities.connectors.drive.calls import quote
 from activities.connectors.drive.cursor import Crawl, Cursor, Phase
+from activities.connectors.drive.errors import SharedDriveGone
 from activities.connectors.drive.item import How
 from activities.connectors.drive.listing import again, note_incomplete, once_more, onward
 from activities.connectors.drive.passing import Page
@@ -85,7 +86,7 @@ def _crawl(page: Page, crawl: Crawl) -> ChangePage:
         )
     except InvalidCursor:
         return _listed_on(page, crawl, drive_id, lambda: again(cursor))
-    except (DocumentGone, *UNTOLD) as refusal:
+    except (DocumentGone, SharedDriveGone, *UNTOLD) as refusal:
         return _without_listing(page, crawl, drive_id, refusal)
     if not page.take(answer["files"], How.CRAWLED, under=folder):
         return page.cut()
@@ -114,7 +115,9 @@ def _without_listing(page: Page, crawl: Crawl, drive_id: str, refusal: Exception
     folder = crawl.folder
     try:
         if not isinstance(refusal, DocumentFault):
-            page.make_sure(drive_id)
+            if not page.may_go(folder):
+                page.tree.done(folder, Due.CRAWL)
+                return page.end(page.cursor.on(crawl=None))
             if page.placing.ask(folder) is None:
                 page.placing.lose(folder)
                 return page.end(page.cursor.on(crawl=None))
@@ -155,9 +158,8 @@ def _check_one(page: Page, link: Link) -> None:
         if item is not None:
             page.placing.take(item, How.ASKED)
             return
-        known = page.tree.node(node)
-        page.make_sure(known.drive_id if known is not None else "")
-        page.placing.lose(node)
+        if page.may_go(node):
+            page.placing.lose(node)
     except UNTOLD as why:
         page.placing.fail(node, why)
 
@@ -193,8 +195,10 @@ def _ask(page: Page, lost: Link) -> ChangePage:
 def _ask_one(page: Page, link: Link) -> None:
     try:
         child = page.placing.ask(link.node)
-        if child is None:
-            page.make_sure("")
+        if child is None and not page.may_go(link.node):
+            page.tree.note_failed(link.node, "")
+            _leave(page, link)
+            return
     except UNTOLD as why:
         page.placing.fail(link.node, why)
         _leave(page, link)
