@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from activities.plan import BROUGHT, Plan, is_failed, plan, says_who_anew
+from activities.read_document import FAULT, FAULTS
 from activities.store.pages.listed_grants import kept_grants
 from activities.store.pages.listing import Draft, Item, Known
 from headwater.connectors import Change, ChangeKind
@@ -39,7 +40,14 @@ def add_change(
         label=change.label,
         access=change.access,
         grants=kept_grants(change.grants) if says_who_anew(change, held, rule_version=rule_version) else None,
+        faults=_faults(change, held),
     )
+
+
+def _faults(change: Change, held: Known | None) -> int:
+    """How many tries it has used up: one at which its origin failed last time, as it is now, has a single one left."""
+    is_as_it_was = held is not None and change.version is not None and change.version == held.source_version
+    return FAULTS - 1 if is_as_it_was and held is not None and held.parser == FAULT else 0
 
 
 def _count(draft: Draft, change: Change, held: Known) -> None:

@@ -23,7 +23,7 @@ from activities.embedder_source import EmbedderSource
 from activities.heartbeat import heartbeating
 from activities.lease_in_waits import lease_in_waits
 from activities.origins import Origin, origin_of
-from activities.read_document import FETCHER, Parser, Reading
+from activities.read_document import FAULT, FAULTS, FETCHER, Parser, Reading
 from activities.store import Store, StoreUnavailable
 from activities.store.pages import staging
 from activities.store.pages.staging import NotedItem, OpenItem, Page, StagedDocument, Started
@@ -37,8 +37,6 @@ log = structlog.get_logger()
 
 IN_FLIGHT: Final = 8
 ATTEMPTS: Final = 3
-# Of a document at which its origin fails: by the retry policy half a minute, which chance does not fail through.
-FAULTS: Final = 5
 # So long before the activity's timeout, which would leave documents in flight, that those that were begun last are read.
 ATTEMPT_S: Final = 400.0
 RENEWED_EVERY_S: Final = 60.0  # the lease, while documents are read
@@ -189,8 +187,8 @@ def _given_up(item: OpenItem) -> NotedItem:
 
 def _failed_at(item: OpenItem, fault: DocumentFault) -> NotedItem:
     what = str(fault).rstrip(".")
-    reason = f"{what}, {item.faults + 1} times in a row; it is tried again when its version changes."
-    status = {"state": "failed", "reason": reason, "chunks": 0, "version": item.version, "parser": FETCHER}
+    reason = f"{what}, {item.faults + 1} times in a row; it is tried again when it is listed again."
+    status = {"state": "failed", "reason": reason, "chunks": 0, "version": item.version, "parser": FAULT}
     return NotedItem(ord=item.ord, status=status)
 
 

@@ -32,6 +32,10 @@ from headwater.sensitivity import INTERNAL, sensitivity_level
 MAX_CHARS: Final = 8_388_608
 # What a document that was never parsed counts as read by: raised when the reason may no longer hold.
 FETCHER: Final = "fetch/1"
+# What one counts as read by at which its origin failed: nobody reads so, and whenever it is listed it is tried once more.
+FAULT: Final = "fetch/fault"
+# Of a document at which its origin fails: by the retry policy half a minute, which chance does not fail through.
+FAULTS: Final = 5
 
 
 def size_limit(max_bytes: int) -> str:

@@ -15,8 +15,7 @@ from activities.connectors.drive.drive import Drive
 from activities.connectors.drive.sessions import DriveSessions
 from activities.contracts import PublishedPage
 from activities.parsers.pool import ParserPool
-from activities.prepare_page import FAULTS
-from activities.read_document import Parser
+from activities.read_document import FAULTS, Parser
 from activities.store import Store
 from activities.store.connectors import ensure_connector
 from activities.store.scopes import live_build

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from activities.contracts import Pass
-from activities.prepare_page import FAULTS, IN_FLIGHT
+from activities.prepare_page import IN_FLIGHT
+from activities.read_document import FAULTS
 from activities.store import Store
 from headwater.connectors import Change, Connector, DocumentFault, FetchedDocument, Memory
 from headwater.errors import EmbedderMismatch, HeadwaterError, StoreError, TransientError
@@ -62,7 +63,7 @@ def counted(store: Store) -> tuple[int, int]:
     """Starts that the bad paper may have ended the worker with, and faults of its origin."""
     with store.connection() as connection:
         row = connection.execute(
-            "SELECT attempts, faults FROM headwater.page_item WHERE source_id = %s", [BAD]
+            "SELECT attempts, faults FROM headwater.page_item WHERE source_id = %s ORDER BY page_id DESC", [BAD]
         ).fetchone()
     assert row is not None
     return row[0], row[1]
@@ -90,7 +91,7 @@ def test_a_document_at_which_its_origin_fails_is_given_up_and_all_others_are_rea
     assert [cabinet.fetched.count(source_id) for source_id in (BAD, "cabinet:1")] == [FAULTS, 1]
     assert states(store)[BAD] == (
         "failed",
-        "The cabinet failed to give 0 (500), 5 times in a row; it is tried again when its version changes.",
+        "The cabinet failed to give 0 (500), 5 times in a row; it is tried again when it is listed again.",
     )
 
 
@@ -112,8 +113,8 @@ def test_what_is_wrong_with_the_world_is_held_against_no_document(
     assert (published.upserted, published.failed) == (IN_FLIGHT + 2, 0)
 
 
-def test_it_is_tried_again_when_its_version_changes_and_not_before(store: Store, cabinet: Cabinet) -> None:
-    jammed = Jammed(cabinet, [DocumentFault(TOLD) for _ in range(FAULTS)])
+def test_it_is_tried_once_more_whenever_it_is_listed_again(store: Store, cabinet: Cabinet) -> None:
+    jammed = Jammed(cabinet, [DocumentFault(TOLD) for _ in range(FAULTS + 1)])
     hand = ByHand(store, connectors=jammed.connect)
     run, page_id = begun(hand)
     for _ in range(1, FAULTS):
@@ -124,12 +125,29 @@ def test_it_is_tried_again_when_its_version_changes_and_not_before(store: Store,
     hand.advance(run, page_id)
     assert hand.end(run).failed == 1
     cabinet.fetched.clear()
-    assert [page.upserted for page in hand.sync(run="run-2")] == [0]
-    assert cabinet.fetched == []
-    cabinet.change(BAD, touched=1)
-    assert [page.upserted for page in hand.sync(run="run-3")] == [1]
+    assert [(page.upserted, page.failed) for page in hand.sync(run="run-2")] == [(0, 1)]
     assert cabinet.fetched == [BAD]
+    assert [page.upserted for page in hand.sync(run="run-3")] == [1]
+    assert cabinet.fetched == [BAD, BAD]
     assert visible(store)[BAD] == "Paper 0"
+
+
+def test_it_has_all_its_tries_again_when_it_changes(store: Store, cabinet: Cabinet) -> None:
+    jammed = Jammed(cabinet, [DocumentFault(TOLD) for _ in range(FAULTS + 1)])
+    hand = ByHand(store, connectors=jammed.connect)
+    run, page_id = begun(hand)
+    for _ in range(1, FAULTS):
+        refusal(lambda: hand.prepare(run, page_id))
+    hand.prepare(run, page_id)
+    hand.embed(run, page_id)
+    hand.publish(run, page_id)
+    hand.advance(run, page_id)
+    hand.end(run)
+    cabinet.change(BAD, touched=1)
+    run = hand.begin(run="run-2").in_pass
+    page_id = hand.list_page(run).page_id
+    assert refusal(lambda: hand.prepare(run, page_id)) == ("DocumentFault", TOLD)
+    assert counted(store) == (0, 1)
 
 
 def test_a_document_that_comes_through_in_time_has_not_failed(store: Store, cabinet: Cabinet) -> None:
@@ -181,6 +199,6 @@ def test_a_file_at_which_drive_fails_again_and_again_costs_itself_alone(store: S
     assert (published.upserted, published.failed) == (1, 1)
     assert states(store)["drive:bad"] == (
         "failed",
-        "Drive failed to download file bad (500 backendError), 5 times in a row; it is tried again when its version changes.",
+        "Drive failed to download file bad (500 backendError), 5 times in a row; it is tried again when it is listed again.",
     )
     assert visible(store) == {"drive:good": "Text of the good."}

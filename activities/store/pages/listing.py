@@ -74,6 +74,7 @@ class Item:
     label: str | None = None
     access: str | None = None
     grants: dict[str, object] | None = None
+    faults: int = 0  # tries that are used up
 
 
 @dataclass(slots=True)
@@ -223,6 +224,7 @@ def _records(items: Sequence[Item]) -> list[dict[str, object]]:
             "label": item.label,
             "access": item.access,
             "grants": item.grants,
+            "faults": item.faults,
         }
         for ord_, item in enumerate(items)
     ]

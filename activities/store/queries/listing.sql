@@ -106,8 +106,8 @@ ON CONFLICT (connector_id, pass_no, seq) DO NOTHING
 RETURNING page_id;
 
 -- insert_items --
-INSERT INTO {schema}.page_item (page_id, ord, kind, source_id, locator, path, version, label, access, grants)
-SELECT %(page_id)s, x.ord, x.kind, x.source_id, x.locator, x.path, x.version, x.label, x.access, x.grants
+INSERT INTO {schema}.page_item (page_id, ord, kind, source_id, locator, path, version, label, access, grants, faults)
+SELECT %(page_id)s, x.ord, x.kind, x.source_id, x.locator, x.path, x.version, x.label, x.access, x.grants, x.faults
   FROM jsonb_to_recordset(%(items)s::jsonb)
     AS x (ord int, kind text, source_id text, locator text, path text, version text, label text, access text,
-          grants jsonb);
+          grants jsonb, faults int);
