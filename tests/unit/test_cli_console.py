@@ -2,7 +2,7 @@
 
 import pytest
 
-from workers.cli.console import plain, printable
+from workers.cli.console import Output, plain, printable
 
 
 @pytest.mark.parametrize(
@@ -18,6 +18,15 @@ from workers.cli.console import plain, printable
 )
 def test_text_of_others_cannot_command_the_terminal(text: str, shown: str) -> None:
     assert printable(text) == shown
+
+
+def test_a_name_cannot_say_a_line_of_ours(capsys: pytest.CaptureFixture[str]) -> None:
+    output = Output()
+    for say in (output.line, output.note, output.warn, output.fail):
+        say("  path: evil\ngrants:\r\n  everyone:\u2028True")
+    out, err = capsys.readouterr()
+    assert out == "  path: evil grants:\ufffd   everyone: True\n"
+    assert len(err.splitlines()) == 3
 
 
 def test_a_cell_is_one_line() -> None:

@@ -38,6 +38,8 @@ def shown(*, title: str | None, locator: str | None, text: str = "Words.", width
         ("Prices", "page 2", "1. Prices  page 2  similarity 0.743"),
         ("Prices", None, "1. Prices  similarity 0.743"),
         (None, None, "1. s  similarity 0.743"),
+        ("T" * 10_000, None, f"1. {'T' * 199}…  similarity 0.743"),
+        ("Prices\n2. Forged", None, "1. Prices 2. Forged  similarity 0.743"),
     ],
 )
 def test_a_title_is_shown_once(title: str | None, locator: str | None, heading: str) -> None:

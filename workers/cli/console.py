@@ -44,7 +44,7 @@ class Output:
 
     def line(self, text: str) -> None:
         """Write one line of data."""
-        self.out.print(Text(printable(text)), soft_wrap=True)
+        self.out.print(Text(one_line(text)), soft_wrap=True)
 
     @property
     def is_interactive(self) -> bool:
@@ -57,22 +57,27 @@ class Output:
 
     def note(self, sentence: str) -> None:
         """Say something beside the data."""
-        self.err.print(Text(printable(sentence)), soft_wrap=True)
+        self.err.print(Text(one_line(sentence)), soft_wrap=True)
 
     def warn(self, sentence: str) -> None:
-        self.err.print(Text.assemble(("Warning: ", "yellow"), printable(sentence)), soft_wrap=True)
+        self.err.print(Text.assemble(("Warning: ", "yellow"), one_line(sentence)), soft_wrap=True)
 
     def show_cursor(self) -> None:
         """Undo what a progress bar did to the terminal, for a process that is about to leave at once."""
         self.err.show_cursor(True)
 
     def fail(self, sentence: str) -> None:
-        self.err.print(Text.assemble(("headwater: ", "bold red"), printable(sentence)), soft_wrap=True)
+        self.err.print(Text.assemble(("headwater: ", "bold red"), one_line(sentence)), soft_wrap=True)
 
 
 def printable(text: str) -> str:
     """``text`` without what could command a terminal or cannot be encoded: documents and file names are not trusted."""
     return "".join("\ufffd" if _is_unsafe(c) else c for c in text)
+
+
+def one_line(text: str) -> str:
+    """The same without its line breaks: a file's name could otherwise say what looks like a line of ours."""
+    return " ".join(printable(text).splitlines())
 
 
 def _is_unsafe(character: str) -> bool:

@@ -6,7 +6,7 @@ import click
 from rich.text import Text
 
 from headwater.models import Authorization, Hit, RetrievalResult, Scope
-from workers.cli.console import Output, printable
+from workers.cli.console import Output, one_line, printable
 from workers.cli.context import Invocation, pass_invocation
 from workers.cli.errors import arguments
 from workers.cli.services import open_services
@@ -14,6 +14,7 @@ from workers.cli.services import open_services
 CONTEXT_TOKENS: Final = 8_000
 RESULT_BYTES: Final = 512 * 1024
 INDENT: Final = "   "
+HEADING_MAX: Final = 200  # characters of a title; a document may have any
 
 
 @click.command("search", short_help="Ask a corpus a question.")
@@ -126,15 +127,19 @@ def show(output: Output, result: RetrievalResult) -> None:
 
 
 def _heading(hit: Hit) -> Text:
-    title, place = printable(hit.title or hit.source_id), printable(hit.locator or "")
+    title, place = one_line(hit.title or hit.source_id), one_line(hit.locator or "")
     # Most documents begin with their title as a heading: the place then says it already.
     names_itself = place == title or place.startswith(f"{title} › ")
     return Text.assemble(
         (f"{hit.retrieval_rank}. ", "bold"),
-        (title, "bold"),
-        (place.removeprefix(title) if names_itself else f"  {place}" if place else "", "cyan"),
+        (_short(title), "bold"),
+        (_short(place.removeprefix(title) if names_itself else f"  {place}" if place else ""), "cyan"),
         (f"  similarity {hit.score:.3f}", "dim"),
     )
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= HEADING_MAX else f"{text[: HEADING_MAX - 1]}…"
 
 
 def _folded(output: Output, line: str) -> list[Text]:

@@ -7,6 +7,7 @@ error: a library's message about a malformed key may quote the key, so none is k
 import ipaddress
 import json
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from threading import Lock
@@ -24,6 +25,8 @@ from headwater.connectors import SourceUnavailable
 from headwater.errors import ValidationError
 
 SCOPES: Final = ("https://www.googleapis.com/auth/drive.readonly",)
+# A name without a domain. Of letters that resolvers take for letters: some take others for a full stop, and a number for an address.
+_NEIGHBOUR: Final = re.compile(r"[a-z][a-z0-9_-]*", re.ASCII)
 TOKEN_URI: Final = "https://oauth2.googleapis.com/token"
 FILE_MAX: Final = 65_536  # a key file has 2 KB
 _OF_SERVICE: Final = ("client_email", "private_key", "token_uri")
@@ -182,7 +185,7 @@ def is_private(url: str) -> bool:
         return False
     if not host or parts.scheme not in ("http", "https"):
         return False
-    return parts.scheme == "https" or is_loopback(host) or not ("." in host or ":" in host)
+    return parts.scheme == "https" or is_loopback(host) or _NEIGHBOUR.fullmatch(host) is not None
 
 
 def is_loopback(host: str) -> bool:
