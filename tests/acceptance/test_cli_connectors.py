@@ -141,7 +141,8 @@ def test_a_trial_says_in_one_sentence_what_it_found(headwater: CommandLine, tmp_
         f"Connector tried (folder) of {corpus} can be reached: it lists 1 document.\n",
     )
     assert headwater.json_here("connector", "test", "tried") == {
-        "corpus": corpus, "connector": "tried", "kind": "folder", "listed": 1, "withheld": {}, "is_all": True, "unlisted": []
+        "corpus": corpus, "connector": "tried", "kind": "folder", "account": None, "listed": 1, "withheld": {}, "is_all": True,
+        "unlisted": [],
     }  # fmt: skip
 
     shelf.rename(shelf.with_name("gone"))

@@ -25,7 +25,7 @@ def _publishing_held(home: Path) -> Iterator[None]:
     """While this lasts, a sync reads and embeds, and waits before it publishes."""
     url = json.loads((home / "services.json").read_text())["database_url"]
     with psycopg.connect(url) as connection:
-        connection.execute("SELECT 1 FROM headwater.scope FOR NO KEY UPDATE")
+        connection.execute("SELECT 1 FROM headwater.scope FOR SHARE")  # a page may still be listed
         yield
 
 
