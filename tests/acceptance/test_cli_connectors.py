@@ -225,6 +225,7 @@ def test_what_is_asked_of_a_connector_is_written_down(
     ]
 
 
+@pytest.mark.long
 def test_commands_alone_do_the_same_and_leave_nothing_running(home: Path, tmp_path: Path) -> None:
     alone = CommandLine(home)
     shelf, corpus = files(tmp_path / "alone", {"a.md": "# One\n"}), "me/docs/alone"

@@ -155,6 +155,7 @@ def test_a_text_that_came_under_the_old_id_meanwhile_stays(store: Store, corpus:
     assert seen(store, corpus)["a"] == ["new"] and seen(store, corpus)["b"] == ["old"]
 
 
+@pytest.mark.long
 def test_a_prefix_of_10000_sources_takes_three_pages(store: Store, corpus: Corpus) -> None:
     names = [f"{number:05d}" for number in range(10_000)]
     many_sources(store, corpus, [f"old/{each}" for each in names] + ["old", "old0", "older/1", "new/"])

@@ -55,6 +55,7 @@ def test_a_document_that_kills_the_worker_alone_is_given_up_after_three_attempts
     assert len(visible(store)) == IN_FLIGHT
 
 
+@pytest.mark.long
 def test_of_several_in_flight_none_is_blamed_and_each_is_then_tried_alone(
     store: Store, database: str, shelf: Shelf
 ) -> None:
@@ -79,6 +80,7 @@ def test_of_several_in_flight_none_is_blamed_and_each_is_then_tried_alone(
     ]
 
 
+@pytest.mark.long
 def test_a_document_that_was_given_up_is_tried_again_when_it_changes_and_not_before(
     store: Store, database: str, shelf: Shelf
 ) -> None:
@@ -102,6 +104,7 @@ def test_a_document_that_was_given_up_is_tried_again_when_it_changes_and_not_bef
     assert states(store) == {shelf.id_of("a.txt"): ("indexed", None)}
 
 
+@pytest.mark.long
 def test_a_passage_that_kills_the_worker_inside_the_embedder_is_found_out_and_costs_its_document(
     store: Store, database: str, shelf: Shelf
 ) -> None:

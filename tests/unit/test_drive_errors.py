@@ -265,7 +265,7 @@ json_values = st.recursive(
 )
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.sampled_from([400, 403, 404, 410, 429, 500]), json_values, st.text(), st.sampled_from(ALL))
 def test_no_answer_is_too_odd_to_be_classified(status: int, body: object, header: str, call: Call) -> None:
     told = read_refusal(status, {"retry-after": header, "date": header}, json.dumps(body).encode(), now=NOW)

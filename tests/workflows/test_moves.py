@@ -127,6 +127,7 @@ async def test_told_to_go_on_it_lists_what_failed(temporal_client: Client) -> No
     assert [each.from_id for each in result.results] == ["a0", "a2"] and len(script.calls) == 3
 
 
+@pytest.mark.long
 async def test_many_failures_are_counted_and_the_first_are_listed(temporal_client: Client) -> None:
     long = ApplicationError("x" * 900, type="StoreError", non_retryable=True)
     pairs = [{"from": f"a{number}", "to": f"b{number}"} for number in range(FAILURES_MAX + 5)]
@@ -245,6 +246,7 @@ async def test_cancelled_while_a_handler_works_the_next_pair_is_left_alone(tempo
     assert script.calls == ["a0"] and not script.failures
 
 
+@pytest.mark.long
 async def test_a_long_list_goes_on_in_a_new_run(temporal_client: Client) -> None:
     count = PAGES_A_RUN + 3
     pairs = [{"from": f"a{number}", "to": f"b{number}"} for number in range(count)]

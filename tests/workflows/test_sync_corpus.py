@@ -213,6 +213,7 @@ async def test_a_ticket_from_nowhere_is_a_new_question(temporal_client: Client) 
     assert script.count("begin_pass") == 2
 
 
+@pytest.mark.long
 async def test_a_run_that_is_nudged_without_end_goes_on_in_a_new_one(temporal_client: Client) -> None:
     script = Script(pages=1, items=0, nudges=PASSES_A_RUN + 2)
     async with script.served(temporal_client):
