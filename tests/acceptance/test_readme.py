@@ -14,6 +14,7 @@ from typing import Final
 
 import pytest
 
+from tests.acceptance.command_line import CommandLine
 from tests.acceptance.home_processes import processes_of, wait_until
 
 CHECKOUT: Final = Path(__file__).parent.parent.parent
@@ -64,7 +65,7 @@ def test_every_folder_of_code_explains_itself() -> None:
         assert (CHECKOUT / folder / "README.md").stat().st_size > 500, folder
 
 
-def test_every_command_of_headwater_that_is_named_has_help() -> None:
+def test_every_command_of_headwater_that_is_named_has_help(tmp_path: Path) -> None:
     named = {
         words[1:3] if words[1] in ("sync", "source", "generation", "connector", "schedule") else words[1:2]
         for document in committed("*.md")
@@ -73,8 +74,9 @@ def test_every_command_of_headwater_that_is_named_has_help() -> None:
     }
 
     assert len(named) >= 6
+    headwater = CommandLine(tmp_path)
     for words in named:
-        subprocess.run([_program(), *words, "--help"], check=True, capture_output=True)
+        assert headwater.run_here(*words, "--help").status == 0
 
 
 @pytest.fixture
@@ -119,6 +121,7 @@ def test_five_minutes_with_an_own_folder(person: Path) -> None:
     assert "40,000 to 50,000" in from_python.stdout
 
 
+@pytest.mark.long
 def test_the_rest_of_a_documents_life(person: Path) -> None:
     """The whole chapter as it stands, after the first sync of the one before it."""
     chapter = README.partition("## The rest of a document's life")[2].partition("\n## ")[0]

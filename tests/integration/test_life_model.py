@@ -39,7 +39,7 @@ def lives(store: Store, retriever: Retriever) -> type[Life]:
 def test_readers_see_what_the_model_says(store: Store, retriever: Retriever) -> None:
     """The same few lives in every run. One that fails is told whole: making it short takes minutes, see the long test."""
     run_state_machine_as_test(
-        lives(store, retriever), settings=settings(USUAL, max_examples=14, derandomize=True, phases=[Phase.generate])
+        lives(store, retriever), settings=settings(USUAL, max_examples=8, derandomize=True, phases=[Phase.generate])
     )
 
 

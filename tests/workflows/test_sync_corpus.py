@@ -270,6 +270,7 @@ async def test_cancelling_stops_before_the_page_is_published(temporal_client: Cl
     assert [ended.error for ended in script.ended] == ["The sync was cancelled."]
 
 
+@pytest.mark.long
 async def test_a_long_pass_goes_on_in_a_new_run_with_its_counts(temporal_client: Client) -> None:
     script = Script(pages=PAGES_A_RUN + 3, batches=1)
     async with script.served(temporal_client):
@@ -285,6 +286,7 @@ async def test_a_long_pass_goes_on_in_a_new_run_with_its_counts(temporal_client:
     ]
 
 
+@pytest.mark.long
 async def test_the_ticket_of_a_long_pass_is_good_in_the_new_run(temporal_client: Client) -> None:
     script = Script(pages=PAGES_A_RUN + 1, batches=1)
     async with script.served(temporal_client):
