@@ -74,6 +74,18 @@ def begun(hand: ByHand) -> tuple[Pass, int]:
     return run, hand.list_page(run).page_id
 
 
+def give_up(hand: ByHand) -> None:
+    """A whole pass, in which the bad paper uses up its tries."""
+    run, page_id = begun(hand)
+    for _ in range(1, FAULTS):
+        refusal(lambda: hand.prepare(run, page_id))
+    hand.prepare(run, page_id)
+    hand.embed(run, page_id)
+    hand.publish(run, page_id)
+    hand.advance(run, page_id)
+    assert hand.end(run).failed == 1
+
+
 def test_a_document_at_which_its_origin_fails_is_given_up_and_all_others_are_read_at_once(
     store: Store, cabinet: Cabinet
 ) -> None:
@@ -116,14 +128,7 @@ def test_what_is_wrong_with_the_world_is_held_against_no_document(
 def test_it_is_tried_once_more_whenever_it_is_listed_again(store: Store, cabinet: Cabinet) -> None:
     jammed = Jammed(cabinet, [DocumentFault(TOLD) for _ in range(FAULTS + 1)])
     hand = ByHand(store, connectors=jammed.connect)
-    run, page_id = begun(hand)
-    for _ in range(1, FAULTS):
-        refusal(lambda: hand.prepare(run, page_id))
-    hand.prepare(run, page_id)
-    hand.embed(run, page_id)
-    hand.publish(run, page_id)
-    hand.advance(run, page_id)
-    assert hand.end(run).failed == 1
+    give_up(hand)
     cabinet.fetched.clear()
     assert [(page.upserted, page.failed) for page in hand.sync(run="run-2")] == [(0, 1)]
     assert cabinet.fetched == [BAD]
@@ -135,14 +140,7 @@ def test_it_is_tried_once_more_whenever_it_is_listed_again(store: Store, cabinet
 def test_it_has_all_its_tries_again_when_it_changes(store: Store, cabinet: Cabinet) -> None:
     jammed = Jammed(cabinet, [DocumentFault(TOLD) for _ in range(FAULTS + 1)])
     hand = ByHand(store, connectors=jammed.connect)
-    run, page_id = begun(hand)
-    for _ in range(1, FAULTS):
-        refusal(lambda: hand.prepare(run, page_id))
-    hand.prepare(run, page_id)
-    hand.embed(run, page_id)
-    hand.publish(run, page_id)
-    hand.advance(run, page_id)
-    hand.end(run)
+    give_up(hand)
     cabinet.change(BAD, touched=1)
     run = hand.begin(run="run-2").in_pass
     page_id = hand.list_page(run).page_id
