@@ -46,8 +46,9 @@ def add_change(
 
 def _faults(change: Change, held: Known | None) -> int:
     """How many tries it has used up: one at which its origin failed last time, as it is now, has a single one left."""
-    is_as_it_was = held is not None and change.version is not None and change.version == held.source_version
-    return FAULTS - 1 if is_as_it_was and held is not None and held.parser == FAULT else 0
+    if held is None or held.parser != FAULT or change.version is None or change.version != held.source_version:
+        return 0
+    return FAULTS - 1
 
 
 def _count(draft: Draft, change: Change, held: Known) -> None:

@@ -18,6 +18,7 @@ from activities.contracts import ListedPage, ListPage
 from activities.draft_page import add_change
 from activities.heartbeat import heartbeating
 from activities.lease_in_waits import lease_in_waits
+from activities.read_document import FAULT
 from activities.store import Store
 from activities.store.connectors import ConnectorRow, connector_by_id
 from activities.store.pages import lease, listing
@@ -126,8 +127,9 @@ class PageLister:
         """The cursor that the page begins at. A pass that is to see everything, as read or as granted, begins where all is listed."""
         if wanted.seq > 1 or (anew := connector.restart(begins.cursor)) == begins.cursor:
             return begins.cursor
+        # At what its origin failed waits for the next listing: one such document is no reason for listing a million.
         if not wanted.in_pass.full and not must_list_all(
-            self._store, row.connector_id, rule_version=row.rule_version, parsers=self._parsers
+            self._store, row.connector_id, rule_version=row.rule_version, parsers=self._parsers | {FAULT}
         ):
             return begins.cursor
         # From here on a pass that is given up is followed by one that begins there too: half of what the connector remembers

@@ -15,7 +15,7 @@ LOOKED_EVERY_S: Final = 0.25
 def pause(seconds: float) -> None:
     """Waits so long. Raises what `check_running` raises, as soon as it would. Outside of an activity it only waits."""
     if not activity.in_activity():
-        time.sleep(max(0.0, seconds))
+        time.sleep(max(0.0, seconds))  # nobody is there who could cancel it
         return
     until = time.monotonic() + seconds
     while True:

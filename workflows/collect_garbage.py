@@ -3,7 +3,6 @@
 from typing import Any, Final
 
 from temporalio import workflow
-from temporalio.exceptions import ActivityError, is_cancelled_exception
 
 with workflow.unsafe.imports_passed_through():
     from pydantic import BaseModel
@@ -11,7 +10,7 @@ with workflow.unsafe.imports_passed_through():
     from activities.contracts.garbage import CollectedPage, CollectPage
     from headwater.contracts import CollectGarbageInput, CollectGarbageResult
     from workflows.act import BEHIND_ALL_OTHERS, act
-    from workflows.failures import cause_of
+    from workflows.failures import told_by_cause
     from workflows.inputs import parse_input
 
 PAGES_A_RUN: Final = 200
@@ -41,12 +40,8 @@ class CollectGarbage:
                 older_than_s=request.older_than_s,
                 requested_by=request.requested_by,
             )
-            try:
+            with told_by_cause():
                 collected = await act("collect_page", page, CollectedPage, summary=step, priority=BEHIND_ALL_OTHERS)
-            except ActivityError as error:
-                if is_cancelled_exception(error):
-                    raise
-                raise cause_of(error) from None
             freed, step = _sum(freed, collected.freed), collected.step
             if step is None:
                 return freed

@@ -9,7 +9,6 @@ from typing import Any, Final
 
 from temporalio import workflow
 from temporalio.exceptions import (
-    ActivityError,
     ChildWorkflowError,
     WorkflowAlreadyStartedError,
     is_cancelled_exception,
@@ -23,7 +22,7 @@ with workflow.unsafe.imports_passed_through():
     from headwater.models import Scope
     from headwater.workflow_ids import TASK_QUEUE, scope_workflow_id
     from workflows.act import BEHIND_ALL_OTHERS, act
-    from workflows.failures import cause_of
+    from workflows.failures import told_by_cause
     from workflows.inputs import parse_input
 
 AT_ONCE: Final = 2
@@ -47,12 +46,8 @@ class CollectTick:
     async def run(self, raw: Any = None, carried: CarriedTick | None = None) -> CollectTickResult:
         asked = parse_input(CollectTickInput, raw)
         self._carried = carried or CarriedTick(tenants=asked.tenants or [""])
-        try:
+        with told_by_cause():
             return await self._run(raw)
-        except ActivityError as error:
-            if is_cancelled_exception(error):
-                raise
-            raise cause_of(error) from None
 
     async def _run(self, raw: Any) -> CollectTickResult:
         pages = 0

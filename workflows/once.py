@@ -15,7 +15,7 @@ with workflow.unsafe.imports_passed_through():
     from activities.contracts import BeginRequest, BegunRequest, Done, EndRequest
     from headwater.contracts import RequestInput
     from workflows.act import act
-    from workflows.failures import cause_of
+    from workflows.failures import cause_of, told_by_cause
 
 Answer = TypeVar("Answer", bound=BaseModel)
 
@@ -33,7 +33,7 @@ async def once(
     Fails with the innermost cause, so that a host sees the type that an activity raised.
     """
     info = workflow.info()
-    try:
+    with told_by_cause():
         begun = await act(
             "begin_request",
             BeginRequest(
@@ -47,10 +47,6 @@ async def once(
             ),
             BegunRequest,
         )
-    except ActivityError as error:
-        if is_cancelled_exception(error):
-            raise
-        raise cause_of(error) from None
     if begun.result is not None:
         return answer_type.model_validate(begun.result)
     ending = EndRequest(tenant_id=request.scope.tenant_id, request_no=begun.request_no)

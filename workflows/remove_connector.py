@@ -34,7 +34,7 @@ with workflow.unsafe.imports_passed_through():
         RemoveSchedule,
     )
     from workflows.act import act
-    from workflows.failures import cause_of
+    from workflows.failures import cause_of, told_by_cause
     from workflows.inputs import parse_input
     from workflows.publish_staged import publish_staged
 
@@ -58,12 +58,8 @@ class RemoveConnector:
     @workflow.run
     async def run(self, raw: Any = None, carried: CarriedRemoval | None = None) -> RemovedConnector:
         asked = parse_input(RemoveConnectorInput, raw)
-        try:
+        with told_by_cause():
             self._carried = carried or await _begin(asked)
-        except ActivityError as error:
-            if is_cancelled_exception(error):
-                raise
-            raise cause_of(error) from None
         try:
             removed = await self._remove(asked, raw)
         except (ActivityError, ApplicationError, asyncio.CancelledError) as error:
@@ -73,14 +69,10 @@ class RemoveConnector:
                 raise
             raise cause_of(error) from None
         # Last: a removal that is given up leaves the schedule with the connector that is still there.
-        try:
+        with told_by_cause():
             ended = await act(
                 "remove_schedule", RemoveSchedule(scope=asked.scope, connector=asked.connector), RemovedSchedule
             )
-        except ActivityError as error:
-            if is_cancelled_exception(error):
-                raise
-            raise cause_of(error) from None
         return removed.model_copy(update={"had_schedule": ended.existed})
 
     async def _remove(self, asked: RemoveConnectorInput, raw: Any) -> RemovedConnector:

@@ -3,13 +3,12 @@
 from typing import Any
 
 from temporalio import workflow
-from temporalio.exceptions import ActivityError, is_cancelled_exception
 
 with workflow.unsafe.imports_passed_through():
     from activities.contracts.generation import MovePointer
     from headwater.contracts import SetGenerationInput, SetGenerationResult
     from workflows.act import act
-    from workflows.failures import cause_of
+    from workflows.failures import told_by_cause
     from workflows.inputs import parse_input
 
 
@@ -23,9 +22,5 @@ class SetGeneration:
         wanted = MovePointer(
             scope=request.scope, generation=request.generation, pin=request.pin, requested_by=request.requested_by
         )
-        try:
+        with told_by_cause():
             return await act("set_generation", wanted, SetGenerationResult)
-        except ActivityError as error:
-            if is_cancelled_exception(error):
-                raise
-            raise cause_of(error) from None

@@ -13,6 +13,7 @@ from typing import Any, Final
 import pytest
 
 from tests.drive.modes import Modes
+from tests.integration.drive_corpus import peopled, shared_folder
 
 SETTINGS: Final[Mapping[str, Sequence[Any]]] = {
     "coalesce_changes": (True, False),
@@ -31,6 +32,18 @@ SETTINGS: Final[Mapping[str, Sequence[Any]]] = {
     "byte_order_mark": (True, False),
 }
 """What is open, the documents' reading first. What only goes wrong now and then is no setting: tests turn that on."""
+
+
+class OpenOffice:
+    """Ada's folder, which the connector reads and the ``readers``, in a Drive as it may be."""
+
+    def __init__(self, modes: Modes, *readers: str) -> None:
+        self.world = peopled()
+        self.world.modes = copied(modes)
+        self.folder = shared_folder(self.world)
+        for reader in readers:
+            self.world.share(self.folder, reader)
+
 
 Choice = tuple[Any, ...]
 Pair = tuple[tuple[str, Any], tuple[str, Any]]

@@ -22,7 +22,7 @@ from tests.integration.drive_corpus import (
     shared_folder,
 )
 from tests.integration.drive_follower import following
-from tests.integration.drive_modes import copied, in_every_mode
+from tests.integration.drive_modes import OpenOffice, copied, in_every_mode
 from tests.pipeline.by_hand import InlineParser
 from tests.pipeline.harness import SCOPE, states
 
@@ -35,14 +35,12 @@ def modes() -> Modes:
     return Modes()
 
 
-class Office:
+class Office(OpenOffice):
     """Ada's folder, which the connector reads and nobody else."""
 
     def __init__(self, modes: Modes) -> None:
-        self.world = peopled()
-        self.world.modes = copied(modes)
+        super().__init__(modes)
         self.world.add_group(ENG, members=[BEN])
-        self.folder = shared_folder(self.world)
 
     def file(self, name: str, *readers: str) -> str:
         file = self.world.add_file(f"{name}.txt", f"Text of {name}.", parent=self.folder, owner=ADA).id

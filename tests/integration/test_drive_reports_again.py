@@ -20,10 +20,8 @@ from tests.integration.drive_corpus import (
     ROBOT,
     DriveCorpus,
     drive_corpus,
-    peopled,
-    shared_folder,
 )
-from tests.integration.drive_modes import copied, in_every_mode, in_two_modes
+from tests.integration.drive_modes import OpenOffice, in_every_mode, in_two_modes
 from tests.integration.seen import table
 from tests.pipeline.harness import SCOPE
 from tests.unit.small_pdf import make_pdf, words
@@ -50,14 +48,11 @@ def modes() -> Modes:
     return Modes()
 
 
-class Office:
+class Office(OpenOffice):
     """Ada's folder, which Ben reads."""
 
     def __init__(self, modes: Modes) -> None:
-        self.world = peopled()
-        self.world.modes = copied(modes)
-        self.folder = shared_folder(self.world)
-        self.world.share(self.folder, BEN)
+        super().__init__(modes, BEN)
 
     def file(self, name: str, data: bytes | str, parent: str | None = None) -> str:
         return self.world.add_file(name, data, parent=parent or self.folder, owner=ADA).id
@@ -254,3 +249,24 @@ def test_an_export_that_fails_for_ever_is_given_up_and_others_are_read(office: O
     corpus.drive.faults.clear()
     world.write(bad, exports={"text/markdown": "Text that is well again."})
     assert (corpus.sync().upserted, set(corpus.found(BEN))) == (1, {bad, good})
+
+
+def test_a_file_at_which_drive_failed_costs_nothing_until_the_daily_listing_and_is_read_then(
+    office: Office, store: Store, corpus: DriveCorpus
+) -> None:
+    office.file("good.txt", "Text of good.")
+    bad = office.file("bad.txt", "Text of bad.")
+    corpus.drive.faults.add(Fault(DOWNLOAD, file_id=bad, status=500, times=None))
+    assert (corpus.sync().upserted, corpus.sync().downloads) == (1, 0)
+    listings = corpus.log.count("drive.files.list")
+    assert corpus.sync().downloads == 0
+    assert corpus.log.count("drive.files.list") == listings
+
+    forget_the_listing(store)
+    again = corpus.sync()
+    assert (again.failed, corpus.log.count(DOWNLOAD, file_id=bad)) == (1, 6)
+
+    corpus.drive.faults.clear()
+    forget_the_listing(store)
+    assert corpus.sync().upserted == 1
+    assert corpus.found(BEN)[bad] == "Text of bad."

@@ -24,10 +24,8 @@ from tests.integration.drive_corpus import (
     ROBOT,
     DriveCorpus,
     drive_corpus,
-    peopled,
-    shared_folder,
 )
-from tests.integration.drive_modes import copied, in_every_mode
+from tests.integration.drive_modes import OpenOffice, in_every_mode
 from tests.integration.seen import table
 from tests.pipeline.by_hand import InlineParser
 from tests.pipeline.dying_step import dies_at
@@ -42,14 +40,11 @@ def modes() -> Modes:
     return Modes()
 
 
-class Office:
+class Office(OpenOffice):
     """Ada's folder, which Ben reads."""
 
     def __init__(self, modes: Modes) -> None:
-        self.world = peopled()
-        self.world.modes = copied(modes)
-        self.folder = shared_folder(self.world)
-        self.world.share(self.folder, BEN)
+        super().__init__(modes, BEN)
 
     def file(self, name: str, data: bytes | str = "") -> str:
         return self.world.add_file(name, data or f"Text of {name}.", parent=self.folder, owner=ADA).id

@@ -18,25 +18,22 @@ from tests.integration.drive_corpus import (
     ROBOT,
     DriveCorpus,
     drive_corpus,
-    peopled,
     shared_folder,
 )
 from tests.integration.drive_follower import following
-from tests.integration.drive_modes import copied, in_every_mode, in_two_modes
+from tests.integration.drive_modes import OpenOffice, in_every_mode, in_two_modes
 from tests.pipeline.by_hand import InlineParser
 
 LONG = pytest.mark.long
 FIFTY = 50
 
 
-class Office:
+class Office(OpenOffice):
     """Ada's folder, which Ben reads, with three files in it; and another one that the connector sees and does not read."""
 
     def __init__(self, modes: Modes) -> None:
-        self.world = peopled()
-        self.world.modes = copied(modes)
-        self.folder, self.attic = shared_folder(self.world), shared_folder(self.world, "Attic")
-        self.world.share(self.folder, BEN)
+        super().__init__(modes, BEN)
+        self.attic = shared_folder(self.world, "Attic")
         self.plan, self.pay, self.note = (self.file(name) for name in ("plan", "pay", "note"))
 
     def file(self, name: str, parent: str | None = None) -> str:

@@ -124,7 +124,7 @@ def upsert(
 
 
 def withheld(file_id: str, why: Denial, *, path: str) -> Change:
-    """The document may be there, and for now nobody may read what is held of it."""
+    """The document may be there; nobody may read what is held of it until Drive tells who may."""
     grants = GrantSet(withheld=why.value)
     source_id = source_id_of(file_id)
     return Change(
