@@ -44,10 +44,10 @@ test: venv-dev ## run the tests (at most 15 minutes)
 	@$(BIN)/python -m pytest -n 3 --dist loadfile
 
 test-all: venv-dev ## run what `test` leaves out: the kill matrix and the long walks
-	@$(BIN)/python -m pytest -n 3 --dist loadfile -m long
+	@$(BIN)/python -m pytest -n 3 --dist loadfile -m long -o timeout=1200
 
 soak: venv-dev ## let random lives and crowds of writers go on for many minutes
-	@$(BIN)/python -m pytest -m soak
+	@$(BIN)/python -m pytest -m soak -o timeout=7200
 
 check: venv-dev ## ruff, mypy, pyright and the import arrow
 	@$(BIN)/ruff check .
