@@ -115,7 +115,10 @@ class Provenance(Frozen):
 
 
 class Hit(Frozen):
-    """One passage. ``score`` is the cosine similarity, -1 to 1; ``retrieval_rank`` counts from 1."""
+    """One passage. ``score`` is the cosine similarity, -1 to 1; ``retrieval_rank`` counts from 1.
+
+    ``prompt_text`` is what a post-processor made of it for the prompt, where one did; citations speak of ``text``.
+    """
 
     chunk_id: str
     source_id: str
@@ -124,6 +127,7 @@ class Hit(Frozen):
     title: str | None = None
     locator: str | None = None
     metadata: dict[str, Any] = Field(default_factory=dict)
+    prompt_text: str | None = None
     provenance: Provenance
     retrieval_rank: int
     trust: Trust = Trust()
