@@ -4,6 +4,7 @@ HeadwaterError                    .code, and one sentence that says what to do
 ├── TransientError                the same call may work later: timeouts, a store that is away, throttling
 ├── PermanentError                it will not: unsupported format, revoked credential, corrupt file
 ├── ValidationError (ValueError)  an argument is malformed
+│   └── RerankError               a reranker failed, or gave something other than the passages in another order
 ├── LimitError (ValueError)       an argument is above its cap: caps are errors, never clamps
 ├── ScopeError (ValueError)       another tenant, or a scope that was not asked for
 ├── AccessError (PermissionError) a grant is missing
@@ -40,6 +41,12 @@ class ValidationError(HeadwaterError, ValueError):
     """An argument is malformed."""
 
     code = "ERR_HEADWATER_VALIDATION"
+
+
+class RerankError(ValidationError):
+    """A reranker failed, or gave something other than the passages in another order."""
+
+    code = "ERR_HEADWATER_RERANK"
 
 
 class LimitError(HeadwaterError, ValueError):

@@ -1,0 +1,65 @@
+"""Putting passages into a better order: the protocol, and the choice among implementations.
+
+A spec is ``none``, ``local``, ``cross-encoder:PATH``, ``listwise``, ``tei:URL``, ``openai-compatible:URL#MODEL``,
+``voyage:URL#MODEL`` or ``fake``. Nothing makes a reranker by itself: a host resolves one and hands it to a question.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Protocol, Unpack, runtime_checkable
+
+from headwater.errors import ValidationError
+from headwater.models import Hit
+
+if TYPE_CHECKING:
+    from headwater.embedders import Embedder
+    from headwater.rerankers.bounded import Bounded, Bounds
+
+Judge = Callable[[str], str]
+"""A prompt in, what a chat model answers out."""
+
+ApiKey = str | Callable[[], str]
+"""A key, or what gives it at each request: a file read again after the key was changed, for one."""
+
+SPECS = "none, local, cross-encoder:PATH, listwise, tei:URL, openai-compatible:URL#MODEL, voyage:URL#MODEL or fake"
+
+
+@runtime_checkable
+class Reranker(Protocol):
+    """The same passages, in the order of how well they answer."""
+
+    @property
+    def is_hosted(self) -> bool:
+        """Whether text leaves the process. A reranker that does not say counts as one it leaves for."""
+        ...
+
+    def rerank(self, query: str, hits: Sequence[Hit]) -> Sequence[Hit]:
+        """The objects of ``hits``, each once, best first."""
+        ...
+
+
+def is_hosted(reranker: object) -> bool:
+    """Whether text leaves the process with ``reranker``: only one that denies it is trusted."""
+    return getattr(reranker, "is_hosted", True) is not False
+
+
+def resolve_reranker(
+    spec: str | None,
+    *,
+    api_key: ApiKey | None = None,
+    allow_loopback: bool = False,
+    allow_private: bool = False,
+    embedder: "Embedder | None" = None,
+    judge: Judge | None = None,
+    **bounds: "Unpack[Bounds]",
+) -> "Bounded | None":
+    """The reranker that ``spec`` names, within its bounds; None for ``none`` and None.
+
+    ``api_key``, ``allow_loopback`` and ``allow_private`` are for those that are asked over HTTP, ``embedder`` for
+    ``local`` and ``judge`` for ``listwise``. ``bounds`` are those of `Bounded`.
+    """
+    if spec is None or spec == "none":
+        return None
+    raise ValidationError(f"Reranker {str(spec).partition(':')[0][:80]!r} is not known: use {SPECS}.")
+
+
+__all__ = ["ApiKey", "Judge", "Reranker", "is_hosted", "resolve_reranker"]
