@@ -26,11 +26,13 @@ class Limit:
 TOP_K: Final = Limit("top_k", default=5, cap=32)
 CANDIDATES: Final = Limit("candidates", default=20, cap=128)
 RESULT_BYTES: Final = Limit("max_result_bytes", default=64 * 1024, cap=512 * 1024)
+RRF_K: Final = Limit("rrf_k", default=60, cap=1_000)
 CONTEXT_TOKENS: Final = Limit("max_context_tokens", default=2_000, cap=8_000)
 
 CHARACTERS_PER_TOKEN: Final = 4  # how the context is measured: no tokenizer of a host's model is known here
 DIMENSIONS_MAX: Final = 4_096
 QUERY_CHARACTERS: Final = 16_384
+SCOPES: Final = 8  # corpora that one question may be asked of
 GENERATION_MAX: Final = 2**63 - 1
 DENIED_SOURCES: Final = 1_000  # ids reported to `on_access_denied` beyond those that were found
 ERROR_CHARACTERS: Final = 256

@@ -109,13 +109,23 @@ class Provenance(Frozen):
     tenant_id: str
     resource_id: str
     corpus_id: str
-    retrieval: Literal["vector"] = "vector"
+    retrieval: Literal["vector", "lexical", "hybrid"] = "vector"
     retrieved_at: datetime
     revision: int
 
 
+class Scores(Frozen):
+    """What each leg said of a passage: the cosine similarity, how well the words match, and its rank among what was found."""
+
+    vector: float | None = None
+    lexical: float | None = None
+    fused: float = 0.0  # by which the passages were put in order, before a reranker
+    vector_rank: int | None = None
+    lexical_rank: int | None = None
+
+
 class Hit(Frozen):
-    """One passage. ``score`` is the cosine similarity, -1 to 1; ``retrieval_rank`` counts from 1.
+    """One passage. ``score`` is the cosine similarity, -1 to 1; ``retrieval_rank`` counts from 1, before a reranker.
 
     ``prompt_text`` is what a post-processor made of it for the prompt, where one did; citations speak of ``text``.
     """
@@ -124,6 +134,7 @@ class Hit(Frozen):
     source_id: str
     text: str
     score: float
+    scores: Scores = Scores()
     title: str | None = None
     locator: str | None = None
     metadata: dict[str, Any] = Field(default_factory=dict)
@@ -149,7 +160,11 @@ class Citation(Frozen):
 
 
 class RetrievalResult(Frozen):
-    """What one query gives. ``text`` is the passages as ``[citation-id] text`` blocks with a blank line between."""
+    """What one query gives. ``text`` is the passages as ``[citation-id] text`` blocks with a blank line between.
+
+    ``generation`` is None for several corpora. ``rerank_error`` says why the passages are not in a reranker's order, where
+    the question allowed that.
+    """
 
     query: str
     text: str
@@ -157,6 +172,7 @@ class RetrievalResult(Frozen):
     citations: tuple[Citation, ...]
     truncated: bool
     generation: int | None
+    rerank_error: str | None = None
     trust: Trust = Trust()
 
 
