@@ -59,7 +59,19 @@ def resolve_reranker(
     """
     if spec is None or spec == "none":
         return None
-    raise ValidationError(f"Reranker {str(spec).partition(':')[0][:80]!r} is not known: use {SPECS}.")
+    if not isinstance(spec, str):
+        raise ValidationError(f"A reranker's spec is a text: {SPECS}.")
+    if spec == "fake":
+        from headwater.rerankers.fake import FakeReranker
+
+        return _bounded(FakeReranker(), **bounds)
+    raise ValidationError(f"Reranker {spec.partition(':')[0][:80]!r} is not known: use {SPECS}.")
+
+
+def _bounded(reranker: Reranker, **bounds: "Unpack[Bounds]") -> "Bounded":
+    from headwater.rerankers.bounded import Bounded
+
+    return Bounded(reranker, **bounds)
 
 
 __all__ = ["ApiKey", "Judge", "Reranker", "is_hosted", "resolve_reranker"]
