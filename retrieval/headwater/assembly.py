@@ -94,7 +94,7 @@ def _hit(candidate: Candidate, text: str, rank: int, provenance: Provenance) -> 
         chunk_id=candidate.chunk_id,
         source_id=candidate.source_id,
         text=text,
-        score=candidate.score,
+        score=candidate.similarity or 0.0,
         title=candidate.title,
         locator=candidate.locator,
         metadata=candidate.metadata,

@@ -49,7 +49,7 @@ def statement(name: str, schema: str, *, pointer: str = "pointer", **numbers: in
 def _blocks() -> Mapping[str, str]:
     text = resources.files("headwater").joinpath("queries.sql").read_text("utf-8")
     parts = _HEADING.split(text)[1:]
-    # Without comments and indents all statements but `search_graph` stay below the 4,096 bytes up to which psycopg remembers
+    # Without comments and indents all statements but the searches stay below the 4,096 bytes up to which psycopg remembers
     # their parameters; beyond, it looks for them in every call, which takes about 0.2 ms.
     lines = (_COMMENT.sub("", part) for part in parts[1::2])
     return MappingProxyType(

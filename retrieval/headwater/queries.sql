@@ -49,9 +49,9 @@ AND (s.grants <> '{}' AND s.grants && (SELECT names FROM asker)
          WHERE e.source_pk = s.source_pk AND e.grantee_id = ANY ((SELECT names FROM asker)::int[])
            AND e.expires_at > statement_timestamp() LIMIT 1)))
 
--- unrestricted --
--- Below "restricted". The greater label of source and revision counts, so that a rollback cannot lower one.
-greatest(s.sensitivity, sp.sensitivity) < 3
+-- labelled --
+-- With a label that may be shown. The greater one of source and revision counts, so that a rollback cannot lower one.
+greatest(s.sensitivity, sp.sensitivity) = ANY (%(labels)s::smallint[])
 
 -- alive --
 -- Neither the source nor anything it rests on is tombstoned. A correction hides only what rests on it, not itself.
@@ -122,7 +122,7 @@ WHERE s.scope_id = (SELECT scope_id FROM searched) AND {granted}
 -- instead of 6).
 SELECT sp.rev_id
 FROM (SELECT * FROM {schema}.span WHERE source_pk = s.source_pk OFFSET 0) sp
-WHERE {visible} AND {unrestricted} AND {alive}
+WHERE {visible} AND {labelled} AND {alive}
 LIMIT 1
 
 -- compared --
@@ -136,10 +136,12 @@ LIMIT {candidates}
 
 -- answer --
 -- At least one row if the corpus exists: an unknown one gives none.
-SELECT p.generation, p.embedder_identity, p.dimensions, p.slab, h.*
+SELECT p.generation, p.embedder_identity, p.dimensions, p.slab, NULL::text AS lexicon, NULL::bool AS lexical_is_exact, h.*
 FROM pointer p
 LEFT JOIN (
-  SELECT n.rev_id, n.chunk_no, n.distance, z.tenant_id, z.resource_id, z.corpus_id, s.source_id, k.kind AS provider,
+  SELECT n.rev_id, n.chunk_no, n.distance, row_number() OVER (ORDER BY n.distance, s.source_id, n.chunk_no) AS vector_rank,
+         NULL::float8 AS lexical_score, NULL::int AS lexical_rank, greatest(s.sensitivity, r.sensitivity) AS sensitivity,
+         z.tenant_id, z.resource_id, z.corpus_id, s.source_id, k.kind AS provider,
          d.revision, d.title, d.uri, d.metadata AS document_metadata, c.metadata AS chunk_metadata,
          c.start_cp, c.end_cp, c.body
   FROM nearest n
@@ -179,7 +181,7 @@ walked AS MATERIALIZED (
   WHERE c.slab = {slab} AND NOT (SELECT is_small FROM size)
     AND (SELECT true FROM {schema}.span sp JOIN {schema}.source s ON s.source_pk = sp.source_pk
          WHERE sp.rev_id = c.rev_id AND s.scope_id = (SELECT scope_id FROM searched)
-           AND {visible} AND {granted} AND {unrestricted} AND {alive}
+           AND {visible} AND {granted} AND {labelled} AND {alive}
          LIMIT 1)
   ORDER BY c.emb::halfvec({dimensions}) <=> %(vector)s::halfvec({dimensions})
   LIMIT {walked}),
@@ -218,7 +220,7 @@ WHERE c.tenant_id = %(tenant)s AND c.resource_id = %(resource)s AND c.corpus_id 
 WITH pointer AS MATERIALIZED ({pointer}),
 asker AS MATERIALIZED ({asker})
 SELECT sp.rev_id, bool_or(({granted}) IS TRUE) AS is_granted,
-       bool_or(sp.gen_from > s.fence_gen AND {unrestricted} AND {alive}) AS is_alive
+       bool_or(sp.gen_from > s.fence_gen AND {labelled} AND {alive}) AS is_alive
 FROM {schema}.span sp
 JOIN {schema}.source s ON s.source_pk = sp.source_pk
 WHERE sp.rev_id = ANY (%(revisions)s::bigint[]) AND s.scope_id = (SELECT scope_id FROM pointer)
@@ -233,7 +235,7 @@ SELECT s.source_id
 FROM {schema}.source s
 JOIN {schema}.span sp ON sp.source_pk = s.source_pk
 WHERE s.scope_id = (SELECT scope_id FROM pointer) AND ({granted}) IS NOT TRUE
-  AND {visible} AND {unrestricted} AND {alive}
+  AND {visible} AND {labelled} AND {alive}
 ORDER BY s.source_id
 LIMIT {denied};
 

@@ -21,6 +21,7 @@ class Question:
     max_context_tokens: int
     generation: int | None = None  # None: what the corpus shows
     exact: bool = False
+    labels: tuple[int, ...] = (0, 1, 2)  # of sensitivity, that may be shown: all below "restricted"
 
     @classmethod
     def checked(

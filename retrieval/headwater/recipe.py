@@ -16,9 +16,9 @@ from headwater.limits import MOVES
 from headwater.models import RetrievalResult
 from headwater.question import Question
 from headwater.recheck import Audit, Verdict, denied_statement, recheck_statement, revisions
-from headwater.routes import Routes
+from headwater.routes import Route, Routes
 from headwater.rows import Found, read_rows, unreadable
-from headwater.search import Space, asker, generations_statement, search_statement
+from headwater.search import Space, asker, generations_statement, search_parameters, search_statement
 
 Rows = Sequence[tuple[Any, ...]]
 
@@ -36,11 +36,11 @@ Recipe = Generator[Statement, Rows, RetrievalResult]
 
 def recipe(question: Question, space: Space, vector: str, *, schema: str, audit: Audit, routes: Routes) -> Recipe:
     """Yields each statement, and wants its rows or the psycopg error it met."""
-    who = asker(question)
-    searched = {**who, "identity": space.embedder_identity, "vector": vector}
+    who = asker(question, question.scope)
+    searched = search_parameters(question, question.scope, space, vector)
     found = yield from _search(question, space, searched, schema=schema, routes=routes)
     if found.is_unreadable:
-        raise unreadable(question, (yield Statement(generations_statement(schema), who)))
+        raise unreadable(question, question.scope, (yield Statement(generations_statement(schema), who)))
     if audit.is_heard:
         audit.kept_back(source_id for (source_id,) in (yield Statement(denied_statement(schema, question), who)))
     shown = found.candidates
@@ -59,15 +59,14 @@ def _search(
     question: Question, space: Space, parameters: Mapping[str, Any], *, schema: str, routes: Routes
 ) -> Generator[Statement, Rows, Found]:
     """What is found where the build lies. A build that is elsewhere by now says where, and is asked for there."""
-    slab = routes.of(question.scope, question.generation)
+    slab = routes.of(question.scope, question.generation).slab
     for _ in range(1 + MOVES):
-        found = read_rows(
-            (yield Statement(search_statement(schema, space, question, slab), parameters)), question, space
-        )
+        sql = search_statement(schema, space, question, question.scope, slab)
+        found = read_rows((yield Statement(sql, parameters)), question, question.scope, space)
         if found.slab is None or found.slab == slab:
             return found
         slab = found.slab
-        routes.learn(question.scope, question.generation, slab)
+        routes.learn(question.scope, question.generation, Route(slab, found.lexicon))
     raise StoreError(
         f"Corpus {question.scope} moved to another partition {MOVES + 1} times while it was searched: ask again."
     )

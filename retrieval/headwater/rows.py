@@ -14,15 +14,21 @@ from headwater.search import Space
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row of a search, in the order of its columns. The first four describe the corpus."""
+    """One row of a search, in the order of its columns. The first six describe the corpus."""
 
     generation: int | None  # None: the one that was asked for cannot be read, and nothing else is known
     embedder_identity: str
     dimensions: int
     slab: int
+    lexicon: str | None  # None: the build was made before there were terms
+    lexical_is_exact: bool | None
     rev_id: int | None  # None: the corpus is there, and holds nothing for this reader
     chunk_no: int
-    distance: float
+    distance: float | None
+    vector_rank: int | None
+    lexical_score: float | None
+    lexical_rank: int | None
+    sensitivity: int
     tenant_id: str
     resource_id: str
     corpus_id: str
@@ -40,9 +46,15 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A passage that the search found and nobody has seen yet."""
+    """A passage that the search found and nobody has seen yet.
 
+    Of each leg that found it: its score and its rank there, from 1. A similarity without a rank is of a passage that the
+    vector leg did not rank among its candidates.
+    """
+
+    scope: Scope
     rev_id: int
+    chunk_no: int
     chunk_id: str
     source_id: str
     provider: str
@@ -54,7 +66,11 @@ class Candidate:
     start: int
     end: int
     text: str
-    score: float
+    sensitivity: int  # the greater of the source's and the revision's
+    similarity: float | None  # the cosine
+    vector_rank: int | None
+    lexical_score: float | None
+    lexical_rank: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,31 +80,32 @@ class Found:
     generation: int | None
     slab: int | None  # where the build lies that would have been searched
     candidates: Sequence[Candidate]
+    lexicon: str | None = None  # how the build's terms were made
+    lexical_is_exact: bool | None = None  # no passage that the lexical leg left out scores more; None: it was not asked
     is_unreadable: bool = False
 
 
-def read_rows(rows: Iterable[Sequence[Any]], question: Question, space: Space) -> Found:
+def read_rows(rows: Iterable[Sequence[Any]], question: Question, scope: Scope, space: Space) -> Found:
     """The candidates of the statement's rows, or the error of a row that must not be there."""
-    generation: int | None = None
-    slab: int | None = None
+    found = Found(None, None, ())
     candidates: list[Candidate] = []
     for values in rows:
         row = Row(*values)
-        generation, slab = row.generation, row.slab
-        if generation is None:
+        if row.generation is None:
             return Found(None, None, (), is_unreadable=True)
-        _check_space(row, space, question)
+        _check_space(row, space, question, scope)
+        found = Found(row.generation, row.slab, candidates, row.lexicon, row.lexical_is_exact)
         if row.rev_id is not None:
-            _check_scope(row, question.scope)
+            _check_scope(row, scope)
             _check_form(row)
-            candidates.append(_candidate(row, row.rev_id))
-    return Found(generation, slab, candidates)
+            candidates.append(_candidate(row, row.rev_id, scope))
+    return found
 
 
-def unreadable(question: Question, rows: Sequence[Sequence[Any]]) -> ValidationError:
+def unreadable(question: Question, scope: Scope, rows: Sequence[Sequence[Any]]) -> ValidationError:
     """Why the generation that was asked for cannot be read, and which can. ``rows`` are of the statement ``generations``."""
     oldest, newest = rows[0] if rows else (None, 0)
-    wanted, scope = question.generation or 0, question.scope
+    wanted = question.generation or 0
     if not newest or oldest is None:
         return ValidationError(f"Corpus {scope} has no generation {wanted}: nothing was published in it yet.")
     fate = "was collected" if 0 < wanted <= newest else "does not exist"
@@ -98,10 +115,9 @@ def unreadable(question: Question, rows: Sequence[Sequence[Any]]) -> ValidationE
     )
 
 
-def _check_space(row: Row, space: Space, question: Question) -> None:
+def _check_space(row: Row, space: Space, question: Question, scope: Scope) -> None:
     if (row.embedder_identity, row.dimensions) == (space.embedder_identity, space.dimensions):
         return
-    scope = question.scope
     read, way_out = f"Corpus {scope}", f"the corpus's own, or run `headwater reindex --corpus {scope}` with this one"
     if question.generation is not None:
         read, way_out = f"Generation {question.generation} of corpus {scope}", "that one"
@@ -125,7 +141,8 @@ def _check_form(row: Row) -> None:
         or row.start < 0
         or row.end - row.start != len(row.text)
         or not row.text
-        or not math.isfinite(row.distance)
+        or not _is_finite(row.distance, row.lexical_score)
+        or (row.vector_rank is None and row.lexical_rank is None)
         or not isinstance(row.document_metadata, dict)
         or not isinstance(row.chunk_metadata, dict)
     ):
@@ -135,9 +152,15 @@ def _check_form(row: Row) -> None:
         )
 
 
-def _candidate(row: Row, rev_id: int) -> Candidate:
+def _is_finite(*numbers: float | None) -> bool:
+    return all(number is None or math.isfinite(number) for number in numbers)
+
+
+def _candidate(row: Row, rev_id: int, scope: Scope) -> Candidate:
     return Candidate(
+        scope=scope,
         rev_id=rev_id,
+        chunk_no=row.chunk_no,
         chunk_id=chunk_id(row.source_id, row.chunk_no),
         source_id=row.source_id,
         provider=row.provider or "host",
@@ -149,7 +172,11 @@ def _candidate(row: Row, rev_id: int) -> Candidate:
         start=row.start,
         end=row.end,
         text=row.text,
-        score=1.0 - row.distance,
+        sensitivity=row.sensitivity,
+        similarity=None if row.distance is None else 1.0 - row.distance,
+        vector_rank=row.vector_rank,
+        lexical_score=row.lexical_score,
+        lexical_rank=row.lexical_rank,
     )
 
 

@@ -9,7 +9,7 @@ from headwater.embedders.onnx import OnnxEmbedder
 from headwater.models import Scope
 from headwater.question import Question
 from headwater.routes import SHARED
-from headwater.search import Space, as_halfvec, asker, search_statement
+from headwater.search import Space, as_halfvec, search_parameters, search_statement
 from tests.benchmarks.documents import documents
 from tests.benchmarks.measuring import Figure, Reading
 from tests.benchmarks.options import Options
@@ -79,9 +79,9 @@ def _round(retriever: Retriever, queries: list[str]) -> tuple[float, float]:
             max_result_bytes=1,
             max_context_tokens=1,
         )
-        sql = search_statement(SCHEMA, space, question, SHARED)
+        sql = search_statement(SCHEMA, space, question, question.scope, SHARED)
         vector = as_halfvec(embedder.embed([query])[0])
-        parameters = {**asker(question), "identity": space.embedder_identity, "vector": vector}
+        parameters = search_parameters(question, question.scope, space, vector)
         with retriever._pool.connection() as connection:
             began = perf_counter()
             rows = connection.execute(sql, parameters).fetchall()

@@ -21,7 +21,7 @@ from headwater.limits import ROUTES
 from headwater.question import Question
 from headwater.recheck import Audit
 from headwater.recipe import Steps, recipe
-from headwater.routes import Routes
+from headwater.routes import USUAL, Route, Routes
 from headwater.search import Space
 
 SCOPE = Scope(tenant_id="t1", resource_id="docs", corpus_id="handbook")
@@ -34,9 +34,15 @@ def make_row(**changes: Any) -> tuple[Any, ...]:
         "embedder_identity": "hash/1",
         "dimensions": 3,
         "slab": 0,
+        "lexicon": None,
+        "lexical_is_exact": None,
         "rev_id": 1,
         "chunk_no": 1,
         "distance": 0.25,
+        "vector_rank": 1,
+        "lexical_score": None,
+        "lexical_rank": None,
+        "sensitivity": 1,
         "tenant_id": "t1",
         "resource_id": "docs",
         "corpus_id": "handbook",
@@ -151,7 +157,7 @@ def test_a_corpus_that_comes_to_rest_is_answered() -> None:
 
 def test_an_exact_question_never_walks_a_graph() -> None:
     routes = Routes()
-    routes.learn(SCOPE, None, 7)
+    routes.learn(SCOPE, None, Route(7))
     walked, exact = (make_steps(routes=routes, exact=exact)[0].next() for exact in (False, True))
 
     assert walked is not None and b"WITH" in walked.sql and b"walked" in walked.sql
@@ -172,20 +178,20 @@ def test_a_retriever_remembers_so_many_routes_and_no_more() -> None:
     routes = Routes()
     scopes = [Scope(tenant_id="t1", resource_id="docs", corpus_id=f"c{number}") for number in range(ROUTES + 1)]
     for number, scope in enumerate(scopes):
-        routes.learn(scope, None, number + 1)
+        routes.learn(scope, None, Route(number + 1))
 
-    assert routes.of(scopes[-1], None) == ROUTES + 1
-    assert sum(routes.of(scope, None) != 0 for scope in scopes) <= ROUTES
+    assert routes.of(scopes[-1], None) == Route(ROUTES + 1)
+    assert sum(routes.of(scope, None) != USUAL for scope in scopes) <= ROUTES
 
 
 def test_a_route_is_that_of_one_generation() -> None:
     routes, scope = Routes(), Scope(tenant_id="t1", resource_id="docs", corpus_id="c")
-    routes.learn(scope, None, 3)
-    routes.learn(scope, 7, 2)
-    assert [routes.of(scope, generation) for generation in (None, 7, 8)] == [3, 2, 0]
+    routes.learn(scope, None, Route(3))
+    routes.learn(scope, 7, Route(2))
+    assert [routes.of(scope, generation).slab for generation in (None, 7, 8)] == [3, 2, 0]
 
-    routes.learn(scope, None, 0)
-    assert [routes.of(scope, generation) for generation in (None, 7)] == [0, 2]
+    routes.learn(scope, None, USUAL)
+    assert [routes.of(scope, generation).slab for generation in (None, 7)] == [0, 2]
 
 
 @pytest.mark.parametrize("column", ["tenant_id", "resource_id", "corpus_id"])

@@ -42,7 +42,7 @@ class Large:
         """Source and number of each passage found, nearest first."""
         sql = self.sql(name, candidates=candidates, few_chunks=few_chunks, few_sources=few_sources)
         rows = self.connection.execute(sql, self.bound(question, reader)).fetchall()
-        return [(row[10], row[5]) for row in rows if row[4] is not None]
+        return [(row[16], row[7]) for row in rows if row[6] is not None]
 
     def sql(self, name: str = "search_graph", *, candidates: int = 10, few_chunks: int, few_sources: int) -> bytes:
         numbers = {"slab": self.rows.slab, "dimensions": self.rows.embedder.dimensions, "candidates": candidates}
@@ -60,6 +60,7 @@ class Large:
             "access_version": None,
             "identity": self.rows.embedder.identity,
             "vector": as_halfvec(question.astype(np.float32)),
+            "labels": [0, 1, 2],
         }
 
     def plan(self, question: NDArray[np.float64], reader: str, **limits: int) -> str:

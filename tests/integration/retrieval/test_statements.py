@@ -12,7 +12,7 @@ from headwater.embedders.hashing import HashEmbedder
 from headwater.question import Question
 from headwater.recheck import recheck_statement
 from headwater.routes import SHARED
-from headwater.search import Space, as_halfvec, asker, search_statement
+from headwater.search import Space, as_halfvec, asker, search_parameters, search_statement
 from tests.integration.retrieval.conftest import ALICE
 from tests.integration.retrieval.corpus_rows import CorpusRows
 
@@ -38,9 +38,10 @@ def test_vectors_of_another_embedder_are_not_compared(corpus: CorpusRows, embedd
 
     def rev_ids(identity: str) -> list[int | None]:
         asked = question(corpus.scope)
-        bound = {**asker(asked), "identity": identity, "vector": vector}
-        sql = search_statement("headwater", Space(identity, 64), asked, SHARED)
-        return [row[4] for row in corpus.connection.execute(sql, bound).fetchall()]
+        space = Space(identity, 64)
+        bound = search_parameters(asked, corpus.scope, space, vector)
+        sql = search_statement("headwater", space, asked, corpus.scope, SHARED)
+        return [row[6] for row in corpus.connection.execute(sql, bound).fetchall()]
 
     assert len(rev_ids(embedder.identity)) == 1 and None not in rev_ids(embedder.identity)
     assert rev_ids("another/1") == [None]
@@ -52,7 +53,7 @@ def test_a_recheck_knows_the_revisions_of_its_own_corpus_only(corpus: CorpusRows
     theirs = CorpusRows(corpus.connection, other, embedder).add("one", "text")
 
     asked = question(corpus.scope)
-    bound = {**asker(asked), "revisions": [ours.rev_id, theirs.rev_id]}
+    bound = {**asker(asked, corpus.scope), "revisions": [ours.rev_id, theirs.rev_id]}
     rows = corpus.connection.execute(recheck_statement("headwater", asked), bound).fetchall()
 
     assert rows == [(ours.rev_id, True, True)]
@@ -62,8 +63,9 @@ def test_a_recheck_knows_the_revisions_of_its_own_corpus_only(corpus: CorpusRows
 def test_grants_that_end_are_looked_up_one_by_one(corpus: CorpusRows, reading: str, slab: int) -> None:
     """A hashed sub-plan would read all that were ever given to this reader, in every corpus."""
     asked = question(corpus.scope)
-    sql = search_statement("headwater", Space(corpus.embedder.identity, 64), asked, slab)
-    bound = {**asker(asked), "identity": "any", "vector": as_halfvec(np.ones(64, np.float32))}
+    space = Space(corpus.embedder.identity, 64)
+    sql = search_statement("headwater", space, asked, corpus.scope, slab)
+    bound = search_parameters(asked, corpus.scope, space, as_halfvec(np.ones(64, np.float32)))
     with connect(reading) as connection:
         plan = "\n".join(line for (line,) in connection.execute(b"EXPLAIN " + sql, bound))
 
@@ -75,8 +77,9 @@ def test_what_little_somebody_may_read_of_a_large_corpus_is_found_by_its_grants(
 ) -> None:
     """The indexes hold no empty sets, and the planner takes one only for a question that leaves those out as well."""
     asked = question(scope)
-    sql = search_statement("headwater", Space(embedder.identity, 64), asked, SHARED)
-    bound = {**asker(asked), "identity": "any", "vector": as_halfvec(np.ones(64, np.float32))}
+    space = Space(embedder.identity, 64)
+    sql = search_statement("headwater", space, asked, scope, SHARED)
+    bound = search_parameters(asked, scope, space, as_halfvec(np.ones(64, np.float32)))
     with psycopg.connect(database, autocommit=True) as connection:
         scope_id = CorpusRows(connection, scope, embedder).scope_id
         connection.execute(
@@ -90,8 +93,6 @@ def test_what_little_somebody_may_read_of_a_large_corpus_is_found_by_its_grants(
     assert "on source_grants" in plan and "on source_expiring" in plan
 
 
-def test_the_usual_statements_are_short_enough_for_psycopg_to_remember() -> None:
+def test_the_statement_that_looks_again_is_short_enough_for_psycopg_to_remember(scope: Scope) -> None:
     """Beyond 4,096 bytes psycopg looks for the parameters in every call, which takes 0.1 ms."""
-    asked = question(Scope(tenant_id="t1", resource_id="docs", corpus_id="a"), candidates=128)
-    assert len(search_statement("s" * 28, Space("hash/1", 4_096), asked, SHARED)) < 4_096
-    assert len(recheck_statement("s" * 28, asked)) < 4_096
+    assert len(recheck_statement("s" * 28, question(scope))) < 4_096
