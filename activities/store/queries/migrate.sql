@@ -50,7 +50,7 @@ GRANT USAGE ON SCHEMA {schema} TO {reader};
 -- What a reader needs and no more.
 GRANT SELECT ON {schema}.space, {schema}.scope, {schema}.build, {schema}.pointer_log, {schema}.grantee, {schema}.source,
   {schema}.expiring_grant, {schema}.tombstone, {schema}.document_version, {schema}.lineage, {schema}.revision,
-  {schema}.span, {schema}.chunk, {schema}.connector TO {reader};
+  {schema}.span, {schema}.chunk, {schema}.connector, {schema}.term_df TO {reader};
 
 -- host --
 -- `is_granted` asks for the function: of the schema `public` everybody has the usage.

@@ -1,0 +1,29 @@
+"""What the words of a text are: one rule for documents and for questions.
+
+Both sides must agree on every term, or a word that stands in a document cannot be found by it. So a build keeps the name of the
+rule its rows were made with, and a question is read by that rule.
+"""
+
+from headwater.lexical.analysis import Token, analyse, terms_by_position
+from headwater.lexical.lexicon import DEFAULT_LANGUAGE, LEXICON, check_language, language_of, lexicon_of
+from headwater.lexical.stems import LANGUAGES
+from headwater.lexical.terms import TERM_IDS, term_id
+from headwater.lexical.weights import K1, B, inverse_frequency, saturated
+
+__all__ = [
+    "DEFAULT_LANGUAGE",
+    "K1",
+    "LANGUAGES",
+    "LEXICON",
+    "TERM_IDS",
+    "B",
+    "Token",
+    "analyse",
+    "check_language",
+    "inverse_frequency",
+    "language_of",
+    "lexicon_of",
+    "saturated",
+    "term_id",
+    "terms_by_position",
+]
