@@ -99,12 +99,7 @@ def test_five_minutes_with_an_own_folder(person: Path) -> None:
     assert "1 published" in said[0]
     assert "The lease ends on 30 June 2031." in said[1]
 
-    with subprocess.Popen(
-        ["sh", "-c", f"exec {_ours(for_good.strip())}"], cwd=person, env=_environment(person),
-        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, encoding="utf-8",
-    ) as up:  # fmt: skip
-        assert up.stderr is not None
-        assert any("Ready:" in line for line in up.stderr)
+    with _running(for_good.strip(), person):
         shown = [line for line in commands(chapter) if line.startswith(PROGRAM) and line not in by_itself + for_good]
         assert [line.split()[1] for line in shown] == ["sync", "search"]
         assert "40,000 to 50,000" in [_shell(line, person) for line in shown][1]
@@ -113,10 +108,7 @@ def test_five_minutes_with_an_own_folder(person: Path) -> None:
             [sys.executable, "-c", snippet],
             cwd=person, env=_environment(person), capture_output=True, encoding="utf-8", check=False,
         )  # fmt: skip
-        up.send_signal(signal.SIGINT)
-        up.communicate()
 
-    assert up.returncode == 0
     assert (from_python.returncode, from_python.stderr) == (0, "")
     assert "40,000 to 50,000" in from_python.stdout
 
@@ -125,7 +117,7 @@ def test_five_minutes_with_an_own_folder(person: Path) -> None:
 def test_the_rest_of_a_documents_life(person: Path) -> None:
     """The whole chapter as it stands, after the first sync of the one before it."""
     chapter = README.partition("## The rest of a document's life")[2].partition("\n## ")[0]
-    with _up(person):
+    with _running(f"{PROGRAM} up", person):
         _shell(f"{PROGRAM} sync folder ~/Documents --corpus me/home/documents --grant user:me", person)
         pushed = blocks(chapter, "sh")[0].replace(".venv/bin/", f"{shlex.quote(str(Path(sys.executable).parent))}/")
         subprocess.run(["sh", "-ec", pushed], cwd=person, env=_environment(person), capture_output=True, check=True)
@@ -136,20 +128,22 @@ def test_the_rest_of_a_documents_life(person: Path) -> None:
 
 
 @contextlib.contextmanager
-def _up(person: Path) -> Iterator[None]:
-    with subprocess.Popen(
-        ["sh", "-c", f"exec {_ours(f'{PROGRAM} up')}"], cwd=person, env=_environment(person),
+def _running(up: str, person: Path) -> Iterator[None]:
+    """`headwater up` while the context lasts, stopped by Ctrl-C. What fails in between is told, and not waited behind."""
+    process = subprocess.Popen(
+        ["sh", "-c", f"exec {_ours(up)}"], cwd=person, env=_environment(person),
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, encoding="utf-8",
-    ) as up:  # fmt: skip
+    )  # fmt: skip
+    with process:
         try:
-            assert up.stderr is not None
-            assert any("Ready:" in line for line in up.stderr)
-            threading.Thread(target=up.stderr.read, daemon=True).start()  # so that it never waits to be heard
+            assert process.stderr is not None
+            assert any("Ready:" in line for line in process.stderr)
+            threading.Thread(target=process.stderr.read, daemon=True).start()  # so that it never waits to be heard
             yield
+            process.send_signal(signal.SIGINT)
+            assert process.wait(60) == 0
         finally:
-            up.send_signal(signal.SIGINT)
-            up.wait()
-    assert up.returncode == 0
+            process.kill()  # nothing, once it has ended
 
 
 def _program() -> Path:

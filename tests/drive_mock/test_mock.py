@@ -53,8 +53,10 @@ def test_the_mock_ends_when_whoever_started_it_is_killed(installed: Installed) -
         stdout=subprocess.PIPE,
     ) as holder:
         assert holder.stdout is not None
-        mock = os.pidfd_open(int(holder.stdout.readline()))
-        holder.send_signal(signal.SIGKILL)
+        try:
+            mock = os.pidfd_open(int(holder.stdout.readline()))
+        finally:
+            holder.send_signal(signal.SIGKILL)
     try:
         assert select([mock], [], [], 30)[0]  # readable once the process has ended
     finally:

@@ -192,8 +192,8 @@ def test_processes_of_a_killed_worker_are_gone_at_once(tmp_path: Path) -> None:
     with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as worker:
         assert worker.stdout is not None
         pids = [int(pid) for pid in worker.stdout.readline().split()]
-        assert len(pids) == 2
         os.kill(worker.pid, signal.SIGKILL)
+    assert len(pids) == 2
     wait_until(lambda: all(is_gone(pid) for pid in pids))
 
 
