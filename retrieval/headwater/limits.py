@@ -45,5 +45,11 @@ FEW_SOURCES: Final = 1_000
 WALKED: Final = 4  # found in the graph for each candidate: next to no time, and 3 of 100 more of the nearest ten
 GRAPH_DIMENSIONS: Final = 4_000  # HNSW holds no longer vectors of half precision
 
+FILTER_CONDITIONS: Final = 32
+FILTER_VALUES: Final = 1_000  # in the lists of `in` and `nin`, in all
+FILTER_BYTES: Final = 64 * 1024  # of keys and values as JSON
+FILTER_DEPTH: Final = 32
+FILTER_KEY_CHARACTERS: Final = 256
+
 ROUTES: Final = 1_024  # corpora whose partition a retriever remembers
 MOVES: Final = 3  # how often a corpus may move to another partition within one question
