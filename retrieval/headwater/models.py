@@ -100,7 +100,7 @@ class Trust(Frozen):
 
 
 class Provenance(Frozen):
-    """Where a passage comes from, and how and when it was found."""
+    """Where a passage comes from, and how and when it was found. ``library_id`` is there if `Libraries` were searched."""
 
     source_id: str
     chunk_id: str
@@ -112,6 +112,7 @@ class Provenance(Frozen):
     retrieval: Literal["vector", "lexical", "hybrid"] = "vector"
     retrieved_at: datetime
     revision: int
+    library_id: str | None = None
 
 
 class Scores(Frozen):
