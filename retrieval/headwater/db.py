@@ -9,10 +9,11 @@ from types import MappingProxyType
 from typing import Any, Final
 
 import psycopg
-from psycopg import errors, sql
+from psycopg import IsolationLevel, errors, sql
 from psycopg_pool import AsyncConnectionPool, ConnectionPool, PoolClosed, PoolTimeout
 
 from headwater.dsn import is_quotable, not_reached
+from headwater.effects import Batch, Rows
 from headwater.errors import StoreError
 
 POOL_SIZE: Final = 4
@@ -25,19 +26,21 @@ _PLACE = re.compile(r"\{([a-z_]+)\}")
 
 
 @lru_cache(maxsize=512)
-def statement(name: str, schema: str, *, pointer: str = "pointer", **numbers: int) -> bytes:
-    """The block ``name`` of ``queries.sql`` with its parts, the quoted schema and ``numbers`` in place.
+def statement(name: str, schema: str, *, written: tuple[tuple[str, str], ...] = (), **places: int | str) -> bytes:
+    """The block ``name`` of ``queries/`` with its parts, the quoted schema and what is given here in place.
 
-    ``pointer`` names the block that says what is read: what the corpus shows, or a generation of its past. To be executed
-    with parameters, if only ``{}``: psycopg then reads the ``%%`` of a schema's name as ``%``.
+    Blocks are named by headings. ``{name}`` puts in place: a number, written out; the block that a text of ``places`` names, as
+    ``pointer`` does, which says what is read; or else the block of that name. ``written`` is SQL that stands for a name. To be
+    executed with parameters, if only ``{}``: psycopg then reads the ``%%`` of a schema's name as ``%``.
     """
     quoted = sql.Identifier(schema).as_string(None).replace("%", "%%")
-    known = {"schema": quoted, **{key: str(number) for key, number in numbers.items()}}
+    known = {"schema": quoted, **dict(written)}
 
     def part(place: re.Match[str]) -> str:
         if place[1] in known:
             return known[place[1]]
-        return fill(_blocks()[pointer if place[1] == "pointer" else place[1]])
+        chosen = places.get(place[1], place[1])
+        return fill(_blocks()[chosen]) if isinstance(chosen, str) else str(chosen)
 
     def fill(block: str) -> str:
         return _PLACE.sub(part, block)
@@ -47,8 +50,9 @@ def statement(name: str, schema: str, *, pointer: str = "pointer", **numbers: in
 
 @cache
 def _blocks() -> Mapping[str, str]:
-    text = resources.files("headwater").joinpath("queries.sql").read_text("utf-8")
-    parts = _HEADING.split(text)[1:]
+    files = resources.files("headwater").joinpath("queries").iterdir()
+    texts = [file.read_text("utf-8") for file in files if file.name.endswith(".sql")]
+    parts = [part for text in texts for part in _HEADING.split(text)[1:]]
     # Without comments and indents all statements but the searches stay below the 4,096 bytes up to which psycopg remembers
     # their parameters; beyond, it looks for them in every call, which takes about 0.2 ms.
     lines = (_COMMENT.sub("", part) for part in parts[1::2])
@@ -146,12 +150,32 @@ async def connect_async(dsn: str) -> psycopg.AsyncConnection:
     return connection
 
 
+def run(connection: psycopg.Connection, batch: Batch) -> list[Rows]:
+    """The rows of each statement. Several read one snapshot, and go to the server and back together."""
+    if len(batch.statements) == 1:
+        return [connection.execute(each.sql, each.parameters).fetchall() for each in batch.statements]
+    with connection.pipeline(), connection.transaction():
+        cursors = [connection.execute(each.sql, each.parameters) for each in batch.statements]
+        return [cursor.fetchall() for cursor in cursors]
+
+
+async def run_async(connection: psycopg.AsyncConnection, batch: Batch) -> list[Rows]:
+    """The same, for asyncio."""
+    if len(batch.statements) == 1:
+        return [await (await connection.execute(each.sql, each.parameters)).fetchall() for each in batch.statements]
+    async with connection.pipeline(), connection.transaction():
+        cursors = [await connection.execute(each.sql, each.parameters) for each in batch.statements]
+        return [await cursor.fetchall() for cursor in cursors]
+
+
 def _set_up(connection: psycopg.Connection) -> None:
+    connection.isolation_level = IsolationLevel.REPEATABLE_READ
     connection.execute(statement("session", ""), {})
     _check_settings(connection.execute(statement("settings", ""), {}).fetchone())
 
 
 async def _set_up_async(connection: psycopg.AsyncConnection) -> None:
+    await connection.set_isolation_level(IsolationLevel.REPEATABLE_READ)
     await connection.execute(statement("session", ""), {})
     _check_settings(await (await connection.execute(statement("settings", ""), {})).fetchone())
 
@@ -204,7 +228,7 @@ def _no_answer(why: str) -> str:
     return f"Postgres gave no answer ({why}): see whether it is up and reachable, then ask again."
 
 
-def is_lost(error: psycopg.Error) -> bool:
+def is_lost(error: Exception) -> bool:
     """The connection is gone, which says nothing about the next one."""
     if not isinstance(error, psycopg.OperationalError):
         return False
