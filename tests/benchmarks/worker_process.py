@@ -6,6 +6,7 @@ standard input ends.
 
 import asyncio
 import sys
+from collections.abc import Callable
 
 from temporalio.client import Client
 from temporalio.contrib.pydantic import pydantic_data_converter
@@ -13,6 +14,7 @@ from temporalio.contrib.pydantic import pydantic_data_converter
 from activities.embedder_source import EmbedderSource
 from activities.store import Store
 from headwater.embedders import Embedder, resolve_embedder
+from tests.benchmarks.kept_vectors import KEPT, KeptEmbedder
 from tests.benchmarks.table_embedder import TABLE, TableEmbedder
 from workers.options import WorkerOptions
 from workers.telemetry import configure_logging
@@ -22,8 +24,9 @@ MAX_DOCUMENT_BYTES = 50_000_000
 
 
 def resolve(spec: str) -> Embedder:
-    """Embedders by their spec, and the one without a model."""
-    return TableEmbedder() if spec == TABLE else resolve_embedder(spec)
+    """Embedders by their spec, the one without a model, and the one that remembers."""
+    ours: dict[str, Callable[[], Embedder]] = {TABLE: TableEmbedder, KEPT: KeptEmbedder}
+    return ours[spec]() if spec in ours else resolve_embedder(spec)
 
 
 async def work(database_url: str, temporal_address: str) -> None:
