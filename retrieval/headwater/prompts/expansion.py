@@ -11,7 +11,7 @@ from typing import Final, Protocol, runtime_checkable
 from headwater.chunking.headings import Heading
 from headwater.limits import Limit
 from headwater.models import Hit
-from headwater.prompts.keys import Key, key_of
+from headwater.prompts.keys import Key, document_of, key_of
 
 # Twice the greatest passage: what a section may be before only the part around its passage is read.
 CHARACTERS: Final = Limit("max_characters", default=4_000, cap=32_768)
@@ -129,29 +129,25 @@ def _expanded(
     redact: Callable[[str], str] | None,
 ) -> list[Hit]:
     """Each hit with the text of its span. What another hit shows of the same document is not shown again."""
-    shown: defaultdict[tuple[str, ...], list[tuple[Key, Span]]] = defaultdict(list)
+    shown: defaultdict[Key, list[tuple[Key, Span]]] = defaultdict(list)
     for hit in hits:
         if (around := surroundings.get(key_of(hit))) is not None:
-            shown[_document(hit)].append((key_of(hit), around.passage))
+            shown[document_of(hit.provenance)].append((key_of(hit), around.passage))
     expanded = []
     for hit in hits:
         around = surroundings.get(key_of(hit))
         if around is None or not around.offset <= around.passage[0] <= around.passage[1] <= around.end:
             expanded.append(hit)  # its text is gone meanwhile
             continue
-        others = [taken for key, taken in shown[_document(hit)] if key != key_of(hit)]
+        others = [taken for key, taken in shown[document_of(hit.provenance)] if key != key_of(hit)]
         low, high = _beside(around.passage, _within(around, span(around), most), others)
-        shown[_document(hit)].append((key_of(hit), (low, high)))
+        shown[document_of(hit.provenance)].append((key_of(hit), (low, high)))
         text = around.cut((low, high)).strip()
         if (low, high) == around.passage or len(text) <= around.passage[1] - around.passage[0]:
             expanded.append(hit)
         else:
             expanded.append(hit.model_copy(update={"prompt_text": text if redact is None else redact(text)}))
     return expanded
-
-
-def _document(hit: Hit) -> tuple[str, ...]:
-    return (*key_of(hit)[:3], hit.source_id, str(hit.provenance.revision))
 
 
 def _within(around: Surroundings, span: Span, most: int) -> Span:

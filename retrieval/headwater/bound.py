@@ -1,0 +1,31 @@
+"""A retriever with all but the query settled by the host: what a prompt or a model may use, and cannot widen."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+
+from headwater.errors import ValidationError
+from headwater.models import Authorization
+
+if TYPE_CHECKING:
+    from headwater.libraries import AsyncLibraries, Libraries
+    from headwater.retriever import AsyncRetriever, Retriever
+
+    Searching = Retriever | Libraries
+    AsyncSearching = AsyncRetriever | AsyncLibraries
+
+S = TypeVar("S")
+_SETTLED_ELSEWHERE: Final = frozenset({"self", "query"})
+
+
+class Bound(Generic[S]):
+    """``retriever`` with the arguments of every question. Who asks and where is settled here, before any question."""
+
+    def __init__(self, retriever: S, arguments: Mapping[str, Any]) -> None:
+        if not callable(getattr(retriever, "retrieve", None)):
+            raise ValidationError("retriever must be a headwater.Retriever or AsyncRetriever.")
+        if not isinstance(arguments.get("authorization"), Authorization):
+            raise ValidationError("authorization must be a headwater.Authorization: every search names who asks.")
+        if not _SETTLED_ELSEWHERE.isdisjoint(arguments):
+            raise ValidationError("query is what is asked later: give the other arguments of retrieve.")
+        self.retriever = retriever
+        self.arguments = dict(arguments)
