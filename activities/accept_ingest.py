@@ -23,15 +23,23 @@ SUPERSEDED = "superseded: "
 
 
 class IngestKeeper:
-    """``embedder``, ``chunk_size`` and ``chunk_overlap`` are those of new corpora: a first push makes one."""
+    """``embedder``, ``chunk_size``, ``chunk_overlap`` and ``language`` are those of new corpora: a first push makes one."""
 
     def __init__(
-        self, store: Store, embedders: EmbedderSource, *, embedder: str, chunk_size: int, chunk_overlap: int
+        self,
+        store: Store,
+        embedders: EmbedderSource,
+        *,
+        embedder: str,
+        chunk_size: int,
+        chunk_overlap: int,
+        language: str,
     ) -> None:
         self._store = store
         self._embedders = embedders
         self._embedder = embedder
         self._sizes = (chunk_size, chunk_overlap)
+        self._language = language
 
     @activity.defn(name="accept_ingest", no_thread_cancel_exception=True)
     @contained
@@ -45,7 +53,7 @@ class IngestKeeper:
 
     def _make_corpus(self, scope: Scope) -> LiveBuild:
         embedder, (size, overlap) = self._embedders.named(self._embedder), self._sizes
-        space = new_space(self._embedder, embedder, chunk_size=size, chunk_overlap=overlap)
+        space = new_space(self._embedder, embedder, chunk_size=size, chunk_overlap=overlap, language=self._language)
         return ensure_scope(self._store, scope, space)
 
     @activity.defn(name="end_ingest", no_thread_cancel_exception=True)

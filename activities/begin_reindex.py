@@ -1,4 +1,4 @@
-"""Activity `begin_reindex`: which embedder and chunker, and the build that is to be made with them."""
+"""Activity `begin_reindex`: which embedder, chunker and language, and the build that is to be made with them."""
 
 import re
 from typing import Final
@@ -16,6 +16,7 @@ from activities.store.requests import InvalidInput
 from activities.store.scopes import SpaceSpec, live_build
 from headwater.chunking.profile import ChunkingProfile
 from headwater.errors import HeadwaterError, LimitError, TransientError, ValidationError
+from headwater.lexical import check_language
 
 GRAMMAR: Final = (
     "chars, chars:SIZE or chars:SIZE/OVERLAP (in characters), or the chunker of a corpus as `status` shows it"
@@ -26,7 +27,7 @@ _SHORT: Final = re.compile(r"chars(?::([0-9]{1,5})(?:/([0-9]{1,4}))?)?\Z")
 
 
 class ReindexBeginner:
-    """``embedder``, ``size`` and ``overlap`` are the worker's own: what a new corpus would get."""
+    """``embedder``, ``size``, ``overlap`` and ``language`` are the worker's own: what a new corpus would get."""
 
     def __init__(
         self,
@@ -36,6 +37,7 @@ class ReindexBeginner:
         embedder: str,
         size: int,
         overlap: int,
+        language: str,
         large_chunks: int,
         keep_days: float,
     ) -> None:
@@ -43,6 +45,7 @@ class ReindexBeginner:
         self._embedders = embedders
         self._embedder = embedder
         self._sizes = (size, overlap)
+        self._language = language
         self._large_chunks = large_chunks
         self._keep_s = keep_days * DAY_S
 
@@ -69,21 +72,30 @@ class ReindexBeginner:
 
     def _space(self, wanted: BeginReindex) -> SpaceSpec:
         live = live_build(self._store, wanted.scope)
-        spec, sizes = self._embedder, self._sizes
+        spec, sizes, language = self._embedder, self._sizes, self._language
         # What is asked for changes, and nothing beside it; asked for nothing, the corpus gets what a new one would.
-        if live is not None and wanted.chunker is not None:
+        if live is not None and (wanted.embedder or wanted.chunker or wanted.language):
             spec = live.embedder_spec
-        if live is not None and wanted.embedder is not None:
-            sizes = parse_chunker(live.chunker, self._sizes)
+            sizes = self._sizes if wanted.chunker else parse_chunker(live.chunker, self._sizes)
+            language = live.lexicon.partition(":")[2] if live.lexicon else language
+        language = _language(wanted.language or language)
         spec = wanted.embedder or spec
         sizes = sizes if wanted.chunker is None else parse_chunker(wanted.chunker, self._sizes)
         try:
-            return new_space(spec, self._embedders.named(spec), chunk_size=sizes[0], chunk_overlap=sizes[1])
+            embedder = self._embedders.named(spec)
+            return new_space(spec, embedder, chunk_size=sizes[0], chunk_overlap=sizes[1], language=language)
         except TransientError:
             raise
         except HeadwaterError as error:
             said = str(error).rstrip(".")
             raise InvalidInput(f"embedder {spec[:200]} cannot be used by the workers: {said}.") from error
+
+
+def _language(language: str) -> str:
+    try:
+        return check_language(language)
+    except ValidationError as error:
+        raise InvalidInput(str(error)) from None
 
 
 def parse_chunker(text: str, sizes: tuple[int, int]) -> tuple[int, int]:

@@ -21,6 +21,8 @@ from activities.embed_inputs import ATTEMPTS, Vector, embed_inputs
 from activities.embedder_source import EmbedderSource
 from activities.heartbeat import heartbeating
 from activities.store import DuplicateRow, Store
+from activities.store.lexicon.averages import lexicon_for
+from activities.store.lexicon.passage import Lexicon
 from activities.store.pages import embedding, lease, staging
 from activities.store.pages.embedding import Missing, ReadyChunk
 from activities.store.pages.staging import Page
@@ -45,6 +47,15 @@ class _Input:
     key: Key
     text: str
     chunks: list[Missing]
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """Where the rows of a batch go, and by what their words are written."""
+
+    page: Page
+    batch_no: int
+    lexicon: Lexicon | None
 
 
 class Killer(Exception):
@@ -75,8 +86,10 @@ class BatchEmbedder:
         missing = embedding.missing_inputs(self._store, page, batch_no)
         if not missing:
             return
-        embedder = self._embedders.of(build_of(self._store, page.build_id))
+        build = build_of(self._store, page.build_id)
+        embedder = self._embedders.of(build)
         texts = embedding.bodies(self._store, missing)
+        target = _Target(page, batch_no, lexicon_for(self._store, build, texts))
         made = embedding.reusable(
             self._store, page, identity=embedder.identity, dimensions=embedder.dimensions, missing=missing
         )
@@ -86,15 +99,14 @@ class BatchEmbedder:
             if (chunk.sensitivity, chunk.sha256) in made
         ]
         if ready:
-            embedding.stage_chunks(self._store, page, batch_no, ready, embedded=0, reused=len(ready))
+            self._stage(target, ready, embedded=0)
         inputs = _inputs(missing, texts, made)
         if inputs:
             with embedding.attempt(self._store, page, batch_no) as is_careful:
-                self._embed_inputs(page, batch_no, embedder, inputs, is_careful=is_careful)
+                self._embed_inputs(target, embedder, inputs, is_careful=is_careful)
 
-    def _embed_inputs(
-        self, page: Page, batch_no: int, embedder: Embedder, inputs: Sequence[_Input], *, is_careful: bool
-    ) -> None:
+    def _embed_inputs(self, target: _Target, embedder: Embedder, inputs: Sequence[_Input], *, is_careful: bool) -> None:
+        page = target.page
         until = time.monotonic() + ATTEMPT_S
         while inputs:
             check_running()
@@ -102,11 +114,11 @@ class BatchEmbedder:
                 raise HandedOver("The batch takes long; the next attempt goes on.")
             lease.renew(self._store, page.connector_id, fence=page.fence)
             if is_careful:
-                vectors = [self._embed_suspect(page, batch_no, embedder, inputs[0])]
+                vectors = [self._embed_suspect(page, target.batch_no, embedder, inputs[0])]
             else:
                 with self._turnstile.shared():
                     vectors = _embed_some(embedder, inputs)
-            self._commit(page, batch_no, inputs[: len(vectors)], vectors)
+            self._commit(target, inputs[: len(vectors)], vectors)
             inputs = inputs[len(vectors) :]
 
     def _embed_suspect(self, page: Page, batch_no: int, embedder: Embedder, entry: _Input) -> Vector | Exception:
@@ -119,9 +131,7 @@ class BatchEmbedder:
                 embedding.excuse(self._store, page, batch_no)  # this process lives: the passage did not end it
                 raise
 
-    def _commit(
-        self, page: Page, batch_no: int, group: Sequence[_Input], vectors: Sequence[Vector | Exception]
-    ) -> None:
+    def _commit(self, target: _Target, group: Sequence[_Input], vectors: Sequence[Vector | Exception]) -> None:
         ready: list[ReadyChunk] = []
         embedded = 0
         for entry, vector in zip(group, vectors, strict=True):
@@ -130,12 +140,15 @@ class BatchEmbedder:
                     log.warning("document.quarantined", rev_id=rev_id, error=type(vector).__name__)
                     said = "ended the worker" if isinstance(vector, Killer) else "cannot be embedded"
                     reason = f"One of its passages {said} ({type(vector).__name__}, {ATTEMPTS} attempts)."
-                    embedding.quarantine(self._store, page.page_id, rev_id, reason)
+                    embedding.quarantine(self._store, target.page.page_id, rev_id, reason)
                 continue
             embedded += 1
             ready += [ReadyChunk(chunk, entry.text, vector) for chunk in entry.chunks]
-        reused = len(ready) - embedded
-        embedding.stage_chunks(self._store, page, batch_no, ready, embedded=embedded, reused=reused)
+        self._stage(target, ready, embedded=embedded)
+
+    def _stage(self, target: _Target, ready: Sequence[ReadyChunk], *, embedded: int) -> None:
+        counts = {"embedded": embedded, "reused": len(ready) - embedded}
+        embedding.stage_chunks(self._store, target.page, target.batch_no, ready, target.lexicon, **counts)
 
 
 def _inputs(missing: Sequence[Missing], texts: Sequence[str], made: dict[Key, Vector]) -> list[_Input]:

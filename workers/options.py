@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Final
 
 from activities.contracts.deletion import Handler
+from headwater.lexical import DEFAULT_LANGUAGE
 from workers.cores import usable_cores
 
 ROLES: Final = ("control", "io", "embed", "db")
@@ -19,6 +20,7 @@ class WorkerOptions:
     embedder: str = "hash:384"  # of new corpora and re-indexes
     chunk_size: int = 1000
     chunk_overlap: int = 100
+    language: str = DEFAULT_LANGUAGE  # that words are stemmed in
     tenants: Collection[str] = ()
     service_principals: Collection[tuple[str, str]] = ()  # (tenant, principal): may act on sources without a grant
     deletion_handlers: Sequence[Handler] = ()  # of hosts, for what they derived from sources; in this order

@@ -82,6 +82,7 @@ def io_activities(
         embedder=options.embedder,
         size=options.chunk_size,
         overlap=options.chunk_overlap,
+        language=options.language,
         large_chunks=options.partition_chunks,
         keep_days=options.keep_days,
     )
@@ -155,4 +156,5 @@ def _ingest_keeper(store: Store, embedders: EmbedderSource, options: WorkerOptio
         embedder=options.embedder,
         chunk_size=options.chunk_size,
         chunk_overlap=options.chunk_overlap,
+        language=options.language,
     )

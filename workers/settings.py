@@ -14,6 +14,7 @@ from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource
 
 from headwater.errors import HeadwaterError, ValidationError
 from headwater.ids import check_schema, check_scope_part
+from headwater.lexical import DEFAULT_LANGUAGE, LANGUAGES, check_language
 from workers.lengths import length
 
 PREFIX: Final = "HEADWATER_"
@@ -36,6 +37,13 @@ def _absolute(value: Path) -> Path:
         return Path(os.path.abspath(value.expanduser()))
     except RuntimeError as error:
         raise ValueError("begins with ~, and this user has no home directory") from error
+
+
+def _language(value: str) -> str:
+    try:
+        return check_language(value)
+    except ValidationError:
+        raise ValueError(f"must be one of {', '.join(sorted(LANGUAGES))}") from None
 
 
 def _listed(value: object) -> object:
@@ -110,6 +118,10 @@ class Settings(BaseSettings):
     chunk_size: int = Field(default=1000, ge=1, le=16_384, description="Most characters of a chunk, for new corpora")
     chunk_overlap: int = Field(
         default=100, ge=0, le=4_096, description="Characters a chunk shares with the one before, for new corpora"
+    )
+    language: Annotated[str, AfterValidator(_language)] = Field(
+        default=DEFAULT_LANGUAGE,
+        description="Language whose words are stemmed, for new corpora and re-indexes: english, german, …; none: of many",
     )
     max_document_bytes: ByteSize = Field(
         default=ByteSize(32 * 1024 * 1024),

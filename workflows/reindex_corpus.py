@@ -131,6 +131,7 @@ class ReindexCorpus:
             scope=order.scope,
             embedder=order.embedder,
             chunker=order.chunker,
+            language=order.language,
             promote=order.promote,
             retire_after_s=order.retire_after_s,
             requested_by=order.requested_by,

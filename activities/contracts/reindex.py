@@ -15,6 +15,7 @@ class BeginReindex(Payload):
     scope: Scope
     embedder: str | None = None
     chunker: str | None = None
+    language: str | None = None
     promote: bool = False
     retire_after_s: int | None = None
     requested_by: str | None = None

@@ -10,6 +10,7 @@ import psycopg
 from pgvector.psycopg import register_vector
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
+from activities.store.tsvector import register_tsvector
 from headwater.dsn import is_quotable, not_reached
 from headwater.errors import StoreError, TransientError, ValidationError
 from headwater.ids import check_schema
@@ -109,6 +110,7 @@ CONNECTION: dict[str, Any] = {
 def _configure(connection: psycopg.Connection) -> None:
     # Publishing reads under the scope's lock what others committed while it waited: only READ COMMITTED shows that.
     connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
+    register_tsvector(connection)
     try:
         register_vector(connection)
     except psycopg.ProgrammingError as error:  # it looks the type up, and does not find it

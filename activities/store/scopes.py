@@ -9,18 +9,20 @@ from psycopg.rows import class_row
 from activities.store.database import Store
 from activities.store.sql import queries
 from headwater.errors import PermanentError, ValidationError
+from headwater.lexical import DEFAULT_LANGUAGE, lexicon_of
 from headwater.models import Scope
 
 
 @dataclass(frozen=True, slots=True)
 class SpaceSpec:
-    """What a new corpus is embedded and cut with."""
+    """What a new corpus is embedded and cut with, and by which rule its words are indexed."""
 
     embedder_spec: str
     embedder_identity: str
     dimensions: int
     max_tokens: int
     chunker: str
+    lexicon: str = lexicon_of(DEFAULT_LANGUAGE)  # not part of the space: vectors do not depend on it
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,8 @@ class LiveBuild:
     dimensions: int
     max_tokens: int
     chunker: str
+    lexicon: str | None  # rule and language of its words; None: made before there were any
+    avgdl: float | None  # terms of a passage; None: none was written yet
     corpus: str  # tenant/resource/corpus
 
 

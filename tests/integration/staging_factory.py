@@ -15,6 +15,7 @@ from activities.contracts import PublishedPage
 from activities.store import Store
 from activities.store.connectors import ConnectorRow, ensure_connector
 from activities.store.generations import set_generation
+from activities.store.lexicon.passage import passage_terms, weights
 from activities.store.pages.item_outcome import ItemOutcome, page_outcomes
 from activities.store.pages.lease import begin_pass
 from activities.store.pages.listed_grants import kept_grants
@@ -26,6 +27,8 @@ from headwater.embedders.hashing import HashEmbedder
 from headwater.models import Scope
 
 EVERYONE = GrantSet(everyone=True)
+CHUNKER = "chars/1 size=1000 overlap=100 tokens=any"
+AVERAGE = 20.0  # terms of a passage
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +105,11 @@ def make_corpus(
 ) -> Corpus:
     """The corpus of that name, made if it is new, with a connector that has just taken its lease."""
     embedder = HashEmbedder(dimensions)
-    space = SpaceSpec(f"hash:{dimensions}", embedder.identity, dimensions, embedder.max_tokens, "chars/1 size=1000")
+    space = SpaceSpec(f"hash:{dimensions}", embedder.identity, dimensions, embedder.max_tokens, CHUNKER)
     parsed = Scope.parse(scope)
     build = ensure_scope(store, parsed, space)
+    with store.connection() as connection:
+        connection.execute(_sql(store, _AVERAGE), {"build_id": build.build_id, "average": AVERAGE})
     row = ensure_connector(store, build.scope_id, connector, "folder", {"root": "/nowhere"}, new_rule=True)
     lease = begin_pass(store, row.connector_id, owner=f"sync:{scope}:{connector}", run="run-1", full=False)
     return Corpus(scope=parsed, build=build, connector=row, fence=lease.fence)
@@ -211,6 +216,8 @@ def _stage_revision(store: Store, connection: Any, build: LiveBuild, document: D
             "hashes": [hashlib.sha256(each.encode()).digest() for each in document.texts][:count],
             "metadata": [Jsonb(each) for each in document.chunk_metadata or [{}] * len(document.texts)][:count],
             "bodies": list(document.texts)[:count],
+            "tsvs": [tsvector_literal(each) for each in document.texts][:count],
+            "weights": [weights(passage_terms(each, "english"), AVERAGE) for each in document.texts][:count],
         },
     )
     return rev_id
@@ -245,6 +252,16 @@ def _sql(store: Store, text: LiteralString) -> sql.Composed:
     return sql.SQL(text).format(schema=sql.Identifier(store.schema.replace("%", "%%")))
 
 
+def tsvector_literal(text: str, language: str = "english") -> str:
+    """The terms of ``text`` as Postgres reads a tsvector."""
+    places = passage_terms(text, language).places
+    lexemes = [(term.replace("\\", "\\\\").replace("'", "''"), positions) for term, positions in places.items()]
+    return " ".join(f"'{term}':{','.join(map(str, positions))}" for term, positions in lexemes)
+
+
+_AVERAGE: LiteralString = (
+    "UPDATE {schema}.build SET avgdl = %(average)s WHERE build_id = %(build_id)s AND avgdl IS NULL"
+)
 _PAGE: LiteralString = """
     INSERT INTO {schema}.page (kind, connector_id, build_id, pass_no, seq, fence, rule_version, cursor_out, is_last, is_complete, state)
     VALUES (%(kind)s, %(connector_id)s, %(build_id)s, 1, nextval(pg_get_serial_sequence(%(sequence)s, 'page_id')), %(fence)s,
@@ -288,8 +305,9 @@ _REVISION: LiteralString = """
     RETURNING rev_id
 """
 _CHUNKS: LiteralString = """
-    INSERT INTO {schema}.chunk (slab, rev_id, chunk_no, scope_id, start_cp, end_cp, emb, input_sha256, metadata, body)
-    SELECT %(slab)s, %(rev_id)s, chunk_no, %(scope_id)s, start_cp, end_cp, emb, sha, metadata, body
+    INSERT INTO {schema}.chunk (slab, rev_id, chunk_no, scope_id, start_cp, end_cp, emb, input_sha256, metadata, body, tsv, bm)
+    SELECT %(slab)s, %(rev_id)s, chunk_no, %(scope_id)s, start_cp, end_cp, emb, sha, metadata, body, tsv, bm
     FROM unnest(%(starts)s::int[], %(ends)s::int[], %(vectors)s::halfvec[], %(hashes)s::bytea[], %(metadata)s::jsonb[],
-                %(bodies)s::text[]) WITH ORDINALITY AS u (start_cp, end_cp, emb, sha, metadata, body, chunk_no)
+                %(bodies)s::text[], %(tsvs)s::tsvector[], %(weights)s::sparsevec[])
+         WITH ORDINALITY AS u (start_cp, end_cp, emb, sha, metadata, body, tsv, bm, chunk_no)
 """

@@ -42,7 +42,9 @@ class Pusher:
         self.embedded: list[str] = []
         self.heard = heard or self.embedded.extend
         embedders = EmbedderSource(lambda spec: HeardEmbedder(spec, self._hear))
-        self._keeper = IngestKeeper(store, embedders, embedder=SPEC, chunk_size=CHUNK_SIZE, chunk_overlap=0)
+        self._keeper = IngestKeeper(
+            store, embedders, embedder=SPEC, chunk_size=CHUNK_SIZE, chunk_overlap=0, language="english"
+        )
         self._preparer = PagePreparer(store, embedders, parser, max_bytes=MAX_BYTES)
         self._embedder = BatchEmbedder(store, embedders)
         self._publisher = PagePublisher(store)

@@ -38,6 +38,7 @@ def test_the_environment_sets_each_of_them(monkeypatch: pytest.MonkeyPatch, tmp_
         "CHUNK_SIZE": "500",
         "CHUNK_OVERLAP": "0",
         "MAX_DOCUMENT_BYTES": "10MiB",
+        "LANGUAGE": "German",
         "TENANTS": "a, b",
         "SERVICE_PRINCIPALS": "a:cleaner, b:x:y",
         "DELETION_HANDLERS": "wiki=my-wiki:pages.Remove, notes=q:a:b",
@@ -54,6 +55,7 @@ def test_the_environment_sets_each_of_them(monkeypatch: pytest.MonkeyPatch, tmp_
     assert settings.home == tmp_path
     assert settings.schema_name == 'Ä "b" %'
     assert settings.max_document_bytes == 10 * 1024 * 1024
+    assert settings.language == "german"
     assert settings.tenants == ("a", "b")
     assert settings.granted_services == [("a", "cleaner"), ("b", "x:y")]
     assert settings.deletion_layers == [("wiki", "my-wiki", "pages.Remove"), ("notes", "q", "a:b")]
@@ -91,6 +93,7 @@ def test_a_relative_home_is_made_absolute(monkeypatch: pytest.MonkeyPatch, tmp_p
         ("CHUNK_OVERLAP", "-1"),
         ("CHUNK_OVERLAP", "1000"),
         ("MAX_DOCUMENT_BYTES", "0"),
+        ("LANGUAGE", "hidden"),
         ("TENANTS", "a,b/c"),
         ("DELETION_HANDLERS", "wiki"),
         ("DELETION_HANDLERS", "wiki=queue"),

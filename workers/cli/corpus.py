@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def ensure_corpus(store: "Store", scope: Scope, settings: Settings) -> "LiveBuild":
-    """The live build of ``scope``. A new corpus gets the configured embedder and chunk sizes; an old one keeps its own.
+    """The live build of ``scope``. A new corpus gets the configured embedder, chunk sizes and language; an old one keeps its own.
 
     A configured embedder that gives the very same vectors is the corpus's own in another place: its folder was moved.
     """
@@ -24,7 +24,13 @@ def ensure_corpus(store: "Store", scope: Scope, settings: Settings) -> "LiveBuil
     build, embedder = live_build(store, scope), resolve_embedder(settings.embedder)
     if build is not None and not _was_moved(build, embedder, settings):
         return build
-    space = new_space(settings.embedder, embedder, chunk_size=settings.chunk_size, chunk_overlap=settings.chunk_overlap)
+    space = new_space(
+        settings.embedder,
+        embedder,
+        chunk_size=settings.chunk_size,
+        chunk_overlap=settings.chunk_overlap,
+        language=settings.language,
+    )
     return ensure_scope(store, scope, space)
 
 

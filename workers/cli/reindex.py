@@ -1,4 +1,4 @@
-"""`headwater reindex`: a corpus is built anew in another space, beside its readers, and then shown."""
+"""`headwater reindex`: a corpus is built anew in another space or language, beside its readers, and then shown."""
 
 import asyncio
 import time
@@ -27,7 +27,7 @@ LOOK_EVERY_S: Final = 0.5
 LINE_EVERY_S: Final = 5.0
 
 
-@click.command("reindex", short_help="Build a corpus anew with another embedder or chunker.")
+@click.command("reindex", short_help="Build a corpus anew with another embedder, chunker or language.")
 @with_corpus
 @click.option(
     "--embedder",
@@ -39,12 +39,23 @@ LINE_EVERY_S: Final = 5.0
     metavar="NAME",
     help="chars:SIZE or chars:SIZE/OVERLAP, in characters; by default the corpus's own with --embedder, else the workers' HEADWATER_CHUNK_SIZE and _OVERLAP.",
 )
+@click.option(
+    "--language",
+    metavar="NAME",
+    help="Whose words are stemmed: english, german, …, or none; by default the corpus's own with one of the above, else HEADWATER_LANGUAGE.",
+)
 @with_json
 @pass_invocation
 def reindex_command(
-    invocation: Invocation, *, corpus: str, embedder: str | None, chunker: str | None, as_json: bool
+    invocation: Invocation,
+    *,
+    corpus: str,
+    embedder: str | None,
+    chunker: str | None,
+    language: str | None,
+    as_json: bool,
 ) -> None:
-    """Build the corpus anew with another embedder or chunker, from its stored texts, and show that when it is level.
+    """Build the corpus anew with another embedder, chunker or language, from its stored texts, and show that when it is level.
 
     Readers stay where they are meanwhile, and what is published meanwhile reaches both. The former build stays for a while:
     going back to a generation before this one shows it again. Ctrl-C stops between two batches; run the command again
@@ -54,7 +65,9 @@ def reindex_command(
 
     with arguments():
         scope = Scope.parse(corpus)
-        wanted = ReindexCorpusInput(scope=scope, embedder=embedder, chunker=chunker, requested_by="headwater reindex")
+        wanted = ReindexCorpusInput(
+            scope=scope, embedder=embedder, chunker=chunker, language=language, requested_by="headwater reindex"
+        )
     invocation.start_logging()
     with (
         open_services(invocation, temporal=True) as services,

@@ -85,6 +85,7 @@ def worker_options(settings: Settings, roles: Collection[str] = ROLES) -> Worker
         embedder=settings.embedder,
         chunk_size=settings.chunk_size,
         chunk_overlap=settings.chunk_overlap,
+        language=settings.language,
         tenants=frozenset(settings.tenants),
         service_principals=frozenset(settings.granted_services),
         deletion_handlers=[

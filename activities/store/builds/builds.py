@@ -54,6 +54,15 @@ class _Live:
     build_id: int
     slab: int
     space_id: int
+    lexicon: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """What a build is made with."""
+
+    space_id: int
+    lexicon: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +80,10 @@ class _Level:
 def begin_build(
     store: Store, scope: Scope, *, space: SpaceSpec | None, large_chunks: int, actor: str | None = None
 ) -> Begun:
-    """The build that is to become the live one: the one that is being made already, if it is in the same space.
+    """The build that is to become the live one: the one that is being made already, if it is in the same space and lexicon.
 
-    ``space`` None: the live one's own. A build that readers see in that space is made again only to give it a partition of
-    its own, which it gets from ``large_chunks`` on. One that is being made in another space is given up, unless nobody
+    ``space`` None: the live one's own. A build that readers see with the same is made again only to give it a partition of
+    its own, which it gets from ``large_chunks`` on. One that is being made with others is given up, unless nobody
     named a space.
     """
     with store.connection() as connection:
@@ -111,22 +120,23 @@ def _begin(
         raise InvalidInput(f"Corpus {scope} has no index yet: sync something into it first.")
     if live.is_pinned:
         raise InvalidInput(f"Corpus {scope} is pinned: run `headwater generation unpin --corpus {scope}` first.")
-    space_id = live.space_id if space is None else _ensure_space(connection, scopes, sql, space)
+    shown = _Wanted(live.space_id, live.lexicon)
+    wanted = shown if space is None else _Wanted(_ensure_space(connection, scopes, sql, space), space.lexicon)
     current = connection.execute(sql["building"], {"scope_id": live.scope_id}).fetchone()
-    if space_id == live.space_id and not (is_large and live.slab == 0):
+    if wanted == shown and not (is_large and live.slab == 0):
         if current is not None and space is not None:
             _give_up(connection, schema, live.scope_id, current[0], actor)
         return live.build_id, live.slab, live.live_gen
-    if current is not None and current[2] != space_id:
+    if current is not None and _Wanted(*current[2:]) != wanted:
         if space is None:
             return live.build_id, live.slab, live.live_gen
         _give_up(connection, schema, live.scope_id, current[0], actor)
         current = None
     if current is None:
-        made = {"scope_id": live.scope_id, "space_id": space_id, "is_large": is_large, "schema": schema}
+        made = {**asdict(wanted), "scope_id": live.scope_id, "is_large": is_large, "schema": schema}
         current = connection.execute(sql["begin_build"], made).fetchone()
         assert current is not None
-        detail = {"build": current[0], "slab": current[1], "space": space_id}
+        detail = {"build": current[0], "slab": current[1], "space": wanted.space_id, "lexicon": wanted.lexicon}
         audit(connection, schema, live.scope_id, actor=actor, action="reindex.begin", detail=detail)
     connection.execute(sql["try_again"], {"build_id": current[0]})
     return current[0], current[1], None

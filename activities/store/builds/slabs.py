@@ -31,6 +31,11 @@ def index_name(slab: int) -> str:
     return f"{partition_name(slab)}_hnsw"
 
 
+def words_name(slab: int) -> str:
+    """The index of terms of ``slab``, once `index_slab` has made it."""
+    return f"{partition_name(slab)}_tsv"
+
+
 def ensure_slab(store: Store, slab: int) -> None:
     """The partition is there. Slab 0, which all small builds share, always is."""
     if slab == 0:
@@ -50,34 +55,49 @@ def ensure_slab(store: Store, slab: int) -> None:
 
 
 def index_slab(store: Store, slab: int, *, dimensions: int, is_stopped: Callable[[], bool] = lambda: False) -> None:
-    """The partition's vectors are indexed: once all of them are there, since adding them one by one takes ten times as long.
+    """The partition's words and vectors are indexed: once all of them are there, since adding them one by one takes ten times as long.
 
-    A repeat finds the index, mends one that is half done, or waits for the attempt that is still at it. `StoreUnavailable`
+    A repeat finds the indexes, mends one that is half done, or waits for the attempt that is still at it. `StoreUnavailable`
     soon after ``is_stopped`` says so.
     """
     if slab == 0:
         return
     with store.connection() as connection, _turn(connection, store.schema, slab):
         connection.execute(_written(store.schema, "analyze", slab), prepare=False)
-        if dimensions > HNSW_DIMENSIONS:
-            return
-        named = {"schema": store.schema, "name": index_name(slab)}
-        state = connection.execute(queries(store.schema, "slabs")["index_state"], named).fetchone()
-        if state == (True,):
-            return
-        if state is not None:
-            connection.execute(_written(store.schema, "drop_index", slab), prepare=False)
         table = {"schema": store.schema, "name": partition_name(slab)}
         size = connection.execute(queries(store.schema, "slabs")["size"], table).fetchone()
-        memory = f"{_memory_kb(size[0] if size else 0, dimensions)}kB"
-        with _set(connection, maintenance_work_mem=memory), _stoppable(connection, is_stopped):
-            connection.execute(_written(store.schema, "index", slab, dimensions), prepare=False)
+        rows = size[0] if size else 0
+        with _stoppable(connection, is_stopped):
+            if _is_wanting(connection, store.schema, slab, words_name(slab), "drop_words"):
+                with _set(connection, maintenance_work_mem=f"{_words_memory_kb(rows)}kB"):
+                    connection.execute(_written(store.schema, "index_words", slab), prepare=False)
+            if dimensions <= HNSW_DIMENSIONS and _is_wanting(
+                connection, store.schema, slab, index_name(slab), "drop_index"
+            ):
+                with _set(connection, maintenance_work_mem=f"{_memory_kb(rows, dimensions)}kB"):
+                    connection.execute(_written(store.schema, "index", slab, dimensions), prepare=False)
+
+
+def _is_wanting(connection: psycopg.Connection, schema: str, slab: int, name: str, drop: str) -> bool:
+    """Whether the index is still to be made. What a broken attempt left of it is taken away."""
+    named = {"schema": schema, "name": name}
+    state = connection.execute(queries(schema, "slabs")["index_state"], named).fetchone()
+    if state is not None and state != (True,):
+        connection.execute(_written(schema, drop, slab), prepare=False)
+    return state != (True,)
 
 
 def is_indexed(store: Store, slab: int) -> bool:
+    """Whether the graph is there, which is made last."""
     with store.connection() as connection:
         named = {"schema": store.schema, "name": index_name(slab)}
         return connection.execute(queries(store.schema, "slabs")["index_state"], named).fetchone() == (True,)
+
+
+def _words_memory_kb(rows: int) -> int:
+    """What the entries of that many passages take before they are written."""
+    low, high = MEMORY_KB
+    return min(high // 4, max(low, rows // 2))
 
 
 def _memory_kb(rows: int, dimensions: int) -> int:

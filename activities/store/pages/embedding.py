@@ -1,4 +1,4 @@
-"""Vectors for staged chunks: which are missing, which were made before, and the chunk rows that come of it.
+"""Vectors for staged chunks: which are missing, which were made before, and the chunk rows that come of it, words and all.
 
 A row is written once, with its vector, and never changed. A repeated attempt goes on where the last one committed.
 """
@@ -6,7 +6,7 @@ A row is written once, with its vector, and never changed. A repeated attempt go
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +15,15 @@ from psycopg import Connection
 from psycopg.types.json import Jsonb
 
 from activities.store import Store, StoreUnavailable
+from activities.store.lexicon.passage import Lexicon, passage_terms, weights
 from activities.store.pages.staging import Page
 from activities.store.sql import queries
+from activities.store.tsvector import tsvector
+
+COLUMNS: Final = (
+    *("int4", "int8", "int4", "int8", "int4", "int4"),  # place
+    *("halfvec", "bytea", "jsonb", "text", "tsvector", "sparsevec"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,35 +98,39 @@ class ReadyChunk:
 
 
 def stage_chunks(
-    store: Store, page: Page, batch_no: int, chunks: Sequence[ReadyChunk], *, embedded: int, reused: int
+    store: Store,
+    page: Page,
+    batch_no: int,
+    chunks: Sequence[ReadyChunk],
+    lexicon: Lexicon | None,
+    *,
+    embedded: int,
+    reused: int,
 ) -> None:
-    """Chunk rows with their vectors, committed together with the count of what they cost."""
+    """Chunk rows with their vectors and words, committed together with the count of what they cost."""
     sql = queries(store.schema, "embedding")
+    rows = [_row(page, chunk, lexicon) for chunk in chunks]  # before the transaction
     with store.connection() as connection, connection.transaction():
-        _copy(connection, sql["copy_chunks"], page, chunks)
+        _copy(connection, sql["copy_chunks"], rows)
         counts = {"page_id": page.page_id, "batch_no": batch_no, "embedded": embedded, "reused": reused}
         connection.execute(sql["count_embedded"], counts)
 
 
-def _copy(connection: Connection[Any], statement: Any, page: Page, chunks: Sequence[ReadyChunk]) -> None:
+def _row(page: Page, chunk: ReadyChunk, lexicon: Lexicon | None) -> tuple[Any, ...]:
+    missing = chunk.missing
+    place = (page.slab, missing.rev_id, missing.chunk_no, page.scope_id, missing.start_cp, missing.end_cp)
+    made = (HalfVector(chunk.vector), missing.sha256, Jsonb(missing.metadata), chunk.body)
+    if lexicon is None:
+        return (*place, *made, None, None)
+    terms = passage_terms(chunk.body, lexicon.language)
+    return (*place, *made, tsvector(terms.places), weights(terms, lexicon.average))
+
+
+def _copy(connection: Connection[Any], statement: Any, rows: Sequence[tuple[Any, ...]]) -> None:
     with connection.cursor() as cursor, cursor.copy(statement) as copy:
-        copy.set_types(["int4", "int8", "int4", "int8", "int4", "int4", "halfvec", "bytea", "jsonb", "text"])
-        for chunk in chunks:
-            row = chunk.missing
-            copy.write_row(
-                (
-                    page.slab,
-                    row.rev_id,
-                    row.chunk_no,
-                    page.scope_id,
-                    row.start_cp,
-                    row.end_cp,
-                    HalfVector(chunk.vector),
-                    row.sha256,
-                    Jsonb(row.metadata),
-                    chunk.body,
-                )
-            )
+        copy.set_types(COLUMNS)
+        for row in rows:
+            copy.write_row(row)
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 
 -- scope --
 -- What a re-index starts from. Read under the scope's lock.
-SELECT s.scope_id, s.pinned AS is_pinned, s.live_gen, b.build_id, b.slab, b.space_id
+SELECT s.scope_id, s.pinned AS is_pinned, s.live_gen, b.build_id, b.slab, b.space_id, b.lexicon
 FROM {schema}.scope s JOIN {schema}.build b ON b.build_id = s.live_build
 WHERE s.tenant_id = %(tenant_id)s AND s.resource_id = %(resource_id)s AND s.corpus_id = %(corpus_id)s;
 
@@ -21,14 +21,18 @@ SELECT space_id FROM {schema}.space
 WHERE embedder_identity = %(embedder_identity)s AND dimensions = %(dimensions)s AND chunker = %(chunker)s;
 
 -- building --
-SELECT build_id, slab, space_id FROM {schema}.build WHERE scope_id = %(scope_id)s AND state = 'building';
+SELECT build_id, slab, space_id, lexicon FROM {schema}.build WHERE scope_id = %(scope_id)s AND state = 'building';
 
 -- begin_build --
-INSERT INTO {schema}.build (scope_id, space_id, state, slab)
-VALUES (%(scope_id)s, %(space_id)s, 'building', CASE WHEN %(is_large)s THEN
+-- Of the live build's space and lexicon it is a copy: the same passages with the same weights.
+INSERT INTO {schema}.build (scope_id, space_id, lexicon, avgdl, state, slab)
+VALUES (%(scope_id)s, %(space_id)s, %(lexicon)s,
+  (SELECT l.avgdl FROM {schema}.scope s JOIN {schema}.build l ON l.build_id = s.live_build
+   WHERE s.scope_id = %(scope_id)s AND l.space_id = %(space_id)s AND l.lexicon = %(lexicon)s),
+  'building', CASE WHEN %(is_large)s THEN
   (SELECT nextval(c.oid::regclass) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
    WHERE n.nspname = %(schema)s AND c.relname = 'slab_seq') ELSE 0 END)
-RETURNING build_id, slab;
+RETURNING build_id, slab, space_id, lexicon;
 
 -- try_again --
 -- What could not be carried over before is tried again: whoever asked may have mended it.

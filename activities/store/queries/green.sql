@@ -73,7 +73,8 @@ SELECT (SELECT page_ids[p.nth] FROM numbered), p.ord, 'upsert', p.source_id, p.v
 SELECT min(seq), max(seq), count(*) FROM {schema}.page WHERE build_id = %(build_id)s AND kind = 'reindex' AND state <> 'published';
 
 -- page --
-SELECT p.page_id, p.state, b.build_id, b.scope_id, b.slab, b.space_id = l.space_id AS is_copy
+SELECT p.page_id, p.state, b.build_id, b.scope_id, b.slab,
+       b.space_id = l.space_id AND b.lexicon IS NOT DISTINCT FROM l.lexicon AND b.avgdl IS NOT DISTINCT FROM l.avgdl AS is_copy
 FROM {schema}.page p
 JOIN {schema}.build b USING (build_id)
 JOIN {schema}.scope s USING (scope_id)
@@ -136,7 +137,8 @@ old AS MATERIALIZED (
   JOIN {schema}.scope s ON s.scope_id = %(scope_id)s
   -- Of the same space still: readers may have been rolled back to a build of another one since this page was listed.
   JOIN {schema}.build l ON l.build_id = s.live_build
-   AND l.space_id = (SELECT g.space_id FROM {schema}.build g WHERE g.build_id = %(build_id)s)
+   AND (SELECT g.space_id = l.space_id AND g.lexicon IS NOT DISTINCT FROM l.lexicon AND g.avgdl IS NOT DISTINCT FROM l.avgdl
+        FROM {schema}.build g WHERE g.build_id = %(build_id)s)
   CROSS JOIN LATERAL (
     SELECT r.*, l.slab
     FROM (SELECT * FROM {schema}.revision WHERE version_id = m.version_id OFFSET 0) r
@@ -153,8 +155,8 @@ attached AS (
       status = CASE WHEN o.ord IS NULL THEN '{"state": "gone"}'::jsonb ELSE jsonb_build_object('state', 'indexed', 'chunks', o.n_chunks) END
   FROM mine m LEFT JOIN old o USING (ord) LEFT JOIN new n ON n.version_id = o.version_id
   WHERE i.page_id = %(page_id)s AND i.ord = m.ord)
-INSERT INTO {schema}.chunk (slab, rev_id, chunk_no, scope_id, start_cp, end_cp, emb, input_sha256, metadata, body)
-SELECT %(slab)s, n.rev_id, c.chunk_no, c.scope_id, c.start_cp, c.end_cp, c.emb, c.input_sha256, c.metadata, c.body
+INSERT INTO {schema}.chunk (slab, rev_id, chunk_no, scope_id, start_cp, end_cp, emb, input_sha256, metadata, body, tsv, bm)
+SELECT %(slab)s, n.rev_id, c.chunk_no, c.scope_id, c.start_cp, c.end_cp, c.emb, c.input_sha256, c.metadata, c.body, c.tsv, c.bm
 FROM new n JOIN old o USING (version_id) JOIN {schema}.chunk c ON c.slab = o.slab AND c.rev_id = o.rev_id;
 
 -- finish_copy --

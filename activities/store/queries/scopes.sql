@@ -19,8 +19,8 @@ UPDATE {schema}.space SET embedder_spec = %(embedder_spec)s
 WHERE embedder_identity = %(embedder_identity)s AND dimensions = %(dimensions)s AND embedder_spec <> %(embedder_spec)s;
 
 -- create_build --
-INSERT INTO {schema}.build (scope_id, space_id)
-SELECT %(scope_id)s, space_id FROM {schema}.space
+INSERT INTO {schema}.build (scope_id, space_id, lexicon)
+SELECT %(scope_id)s, space_id, %(lexicon)s FROM {schema}.space
 WHERE embedder_identity = %(embedder_identity)s AND dimensions = %(dimensions)s AND chunker = %(chunker)s
 RETURNING build_id;
 
@@ -29,6 +29,7 @@ UPDATE {schema}.scope SET live_build = %(build_id)s WHERE scope_id = %(scope_id)
 
 -- live_build --
 SELECT s.scope_id, b.build_id, b.slab, p.space_id, p.embedder_spec, p.embedder_identity, p.dimensions, p.max_tokens, p.chunker,
+       b.lexicon, b.avgdl,
        s.tenant_id || '/' || s.resource_id || '/' || s.corpus_id AS corpus
 FROM {schema}.scope s JOIN {schema}.build b ON b.build_id = s.live_build JOIN {schema}.space p ON p.space_id = b.space_id
 WHERE s.tenant_id = %(tenant_id)s AND s.resource_id = %(resource_id)s AND s.corpus_id = %(corpus_id)s;
@@ -36,6 +37,7 @@ WHERE s.tenant_id = %(tenant_id)s AND s.resource_id = %(resource_id)s AND s.corp
 -- build_at --
 -- The build that showed a generation, which the library reads it in.
 SELECT s.scope_id, b.build_id, b.slab, p.space_id, p.embedder_spec, p.embedder_identity, p.dimensions, p.max_tokens, p.chunker,
+       b.lexicon, b.avgdl,
        s.tenant_id || '/' || s.resource_id || '/' || s.corpus_id AS corpus
 FROM {schema}.scope s
 JOIN {schema}.build b ON b.state IN ('live', 'retired') AND b.build_id = (
@@ -47,12 +49,14 @@ WHERE s.tenant_id = %(tenant_id)s AND s.resource_id = %(resource_id)s AND s.corp
 
 -- build_of --
 SELECT b.scope_id, b.build_id, b.slab, p.space_id, p.embedder_spec, p.embedder_identity, p.dimensions, p.max_tokens, p.chunker,
+       b.lexicon, b.avgdl,
        s.tenant_id || '/' || s.resource_id || '/' || s.corpus_id AS corpus
 FROM {schema}.build b JOIN {schema}.scope s USING (scope_id) JOIN {schema}.space p ON p.space_id = b.space_id
 WHERE b.build_id = %(build_id)s;
 
 -- live_build_of --
 SELECT s.scope_id, b.build_id, b.slab, p.space_id, p.embedder_spec, p.embedder_identity, p.dimensions, p.max_tokens, p.chunker,
+       b.lexicon, b.avgdl,
        s.tenant_id || '/' || s.resource_id || '/' || s.corpus_id AS corpus
 FROM {schema}.scope s JOIN {schema}.build b ON b.build_id = s.live_build JOIN {schema}.space p ON p.space_id = b.space_id
 WHERE s.scope_id = %(scope_id)s;

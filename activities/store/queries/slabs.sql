@@ -32,12 +32,19 @@ WHERE n.nspname = %(schema)s AND c.relname = %(name)s;
 -- drop_index --
 DROP INDEX CONCURRENTLY IF EXISTS {schema}.chunk_s{slab}_hnsw;
 
+-- drop_words --
+DROP INDEX CONCURRENTLY IF EXISTS {schema}.chunk_s{slab}_tsv;
+
 -- analyze --
 ANALYZE {schema}.chunk_s{slab};
 
 -- size --
 SELECT c.reltuples::bigint FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE n.nspname = %(schema)s AND c.relname = %(name)s;
+
+-- index_words --
+-- Entries go in at once: a list of those that are still to go in would be read by every question.
+CREATE INDEX CONCURRENTLY IF NOT EXISTS chunk_s{slab}_tsv ON {schema}.chunk_s{slab} USING gin (tsv) WITH (fastupdate = off);
 
 -- index --
 -- CONCURRENTLY: a deletion of chunks, which may hold a scope's lock, does not wait for it.

@@ -8,11 +8,12 @@ from headwater.contracts.shared import Output, WorkflowInput
 
 
 class ReindexCorpusInput(WorkflowInput):
-    """Input of ``ReindexCorpus``. Without ``embedder`` and ``chunker`` both are those a new corpus
-    would get from the workers; where one is given, the other stays as the corpus has it."""
+    """Input of ``ReindexCorpus``. Without ``embedder``, ``chunker`` and ``language`` all are those a new corpus
+    would get from the workers; where one is given, the others stay as the corpus has them."""
 
     embedder: Annotated[str, Field(min_length=1, max_length=1_024)] | None = None
     chunker: Annotated[str, Field(min_length=1, max_length=256)] | None = None
+    language: Annotated[str, Field(min_length=1, max_length=64)] | None = None
     retire_after_s: Annotated[int, Field(ge=0, le=366 * 86_400, strict=True)] | None = None
 
 

@@ -1,0 +1,58 @@
+"""What a passage's row says of its words: each term with its places, and the passage's half of the term's weight."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from pgvector import SparseVector
+
+from headwater.lexical import TERM_IDS, saturated, term_id, terms_by_position
+
+# What Postgres and pgvector take. A passage of the usual size comes nowhere near.
+TERMS: Final = 16_000  # distinct ones: entries of a sparsevec
+TSVECTOR_BYTES: Final = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Lexicon:
+    """By what rule and measure a build's passages are written. Neither ever changes in a build."""
+
+    language: str
+    average: float  # terms of a passage
+
+
+@dataclass(frozen=True, slots=True)
+class PassageTerms:
+    """Places of each term, from 1, and of how many terms the passage consists."""
+
+    places: Mapping[str, Sequence[int]]
+    length: int
+
+
+def passage_terms(text: str, language: str) -> PassageTerms:
+    """The terms of ``text``. Beyond what a row can hold, those that come first in it."""
+    places: dict[str, list[int]] = {}
+    length = 0
+    room = TSVECTOR_BYTES
+    for position, terms in terms_by_position(text, language):
+        for term in terms:
+            known = places.get(term)
+            if known is None:
+                room -= len(term.encode()) + 8
+                if len(places) == TERMS or room < 0:
+                    return PassageTerms(places, length)
+                places[term] = [position]
+            else:
+                room -= 2
+                known.append(position)
+            length += 1
+    return PassageTerms(places, length)
+
+
+def weights(passage: PassageTerms, average: float) -> SparseVector:
+    """The passage's half of BM25 for the number of each term. Terms that share a number add up."""
+    found: dict[int, float] = {}
+    for term, positions in passage.places.items():
+        number = term_id(term)
+        found[number] = found.get(number, 0.0) + saturated(len(positions), length=passage.length, average=average)
+    return SparseVector(found, TERM_IDS)
