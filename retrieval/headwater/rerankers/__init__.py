@@ -13,6 +13,7 @@ from headwater.models import Hit
 if TYPE_CHECKING:
     from headwater.embedders import Embedder
     from headwater.rerankers.bounded import Bounded, Bounds
+    from headwater.rerankers.wire import WireReranker
 
 Judge = Callable[[str], str]
 """A prompt in, what a chat model answers out."""
@@ -55,23 +56,51 @@ def resolve_reranker(
     """The reranker that ``spec`` names, within its bounds; None for ``none`` and None.
 
     ``api_key``, ``allow_loopback`` and ``allow_private`` are for those that are asked over HTTP, ``embedder`` for
-    ``local`` and ``judge`` for ``listwise``. ``bounds`` are those of `Bounded`.
+    ``local`` and ``judge`` for ``listwise``. ``bounds`` are those of `Bounded`; what runs in the process may read and take
+    as much as any may, unless they say less.
     """
     if spec is None or spec == "none":
         return None
     if not isinstance(spec, str):
         raise ValidationError(f"A reranker's spec is a text: {SPECS}.")
+    from headwater.rerankers.bounded import IN_PROCESS, TIMEOUT_S, Bounded
+
+    kind, _, rest = spec.partition(":")
+    if kind in ("tei", "openai-compatible", "voyage") and rest:
+        url, sharp, model = rest.partition("#")
+        asked = _format(kind)(
+            url,
+            model=model if sharp else None,
+            api_key=api_key,
+            allow_loopback=allow_loopback,
+            allow_private=allow_private,
+            timeout_s=bounds.get("timeout_s", TIMEOUT_S),
+        )
+        return Bounded(asked, **bounds)
+    within: Bounds = {**IN_PROCESS, **bounds}
+    return Bounded(_in_process(spec, embedder=embedder, judge=judge), **within)
+
+
+def _format(kind: str) -> "type[WireReranker]":
+    if kind == "tei":
+        from headwater.rerankers.tei import TeiReranker
+
+        return TeiReranker
+    if kind == "voyage":
+        from headwater.rerankers.voyage import VoyageReranker
+
+        return VoyageReranker
+    from headwater.rerankers.openai_compatible import OpenAiCompatibleReranker
+
+    return OpenAiCompatibleReranker
+
+
+def _in_process(spec: str, *, embedder: "Embedder | None", judge: Judge | None) -> Reranker:
     if spec == "fake":
         from headwater.rerankers.fake import FakeReranker
 
-        return _bounded(FakeReranker(), **bounds)
+        return FakeReranker()
     raise ValidationError(f"Reranker {spec.partition(':')[0][:80]!r} is not known: use {SPECS}.")
-
-
-def _bounded(reranker: Reranker, **bounds: "Unpack[Bounds]") -> "Bounded":
-    from headwater.rerankers.bounded import Bounded
-
-    return Bounded(reranker, **bounds)
 
 
 __all__ = ["ApiKey", "Judge", "Reranker", "is_hosted", "resolve_reranker"]
