@@ -1,6 +1,6 @@
 """One order out of several: what each leg found, put together by rank or by score."""
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import lcm

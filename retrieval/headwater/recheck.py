@@ -1,22 +1,23 @@
 """The last look at grants and tombstones before anything is disclosed, and what the host is told of it.
 
-The search read one snapshot. A grant that is taken away, or ends, after it must still count: so one second statement
-asks again, once for each distinct source, and its answer is final.
+The search read one snapshot. A grant that is taken away, or ends, after it must still count: so one more statement asks
+again, once for each distinct source, before a reranker sees anything and again after it. The last answer is final.
 """
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import psycopg
 
 from headwater.db import reason, statement
+from headwater.effects import Statement
 from headwater.limits import DENIED_SOURCES, ERROR_CHARACTERS
 from headwater.models import AccessDenied, Scope
 from headwater.question import Question
 from headwater.rows import Candidate
+from headwater.search import asker
 
 OnAccessDenied = Callable[[AccessDenied], object]
 
@@ -28,21 +29,34 @@ class Verdict:
     rev_id: int
     is_granted: bool
     is_alive: bool
+    sensitivity: int
 
 
-def recheck_statement(schema: str, question: Question) -> bytes:
-    """The SQL that looks again."""
-    return statement("recheck", schema, pointer=question.pointer)
+def recheck_statement(schema: str, question: Question, revisions: Iterable[int]) -> Statement:
+    """Looks again at ``revisions``, in all corpora at once. A source shows one of them, so this is each source once."""
+    who = question.authorization
+    return Statement(
+        statement("recheck", schema),
+        {
+            "tenant": who.tenant_id,  # of every corpus of a question
+            "resources": [scope.resource_id for scope in question.scopes],
+            "corpora": [scope.corpus_id for scope in question.scopes],
+            "principal": who.principal_id,
+            "groups": list(who.group_ids),
+            "access_version": who.access_version,
+            "labels": list(question.labels),
+            "revisions": list(dict.fromkeys(revisions)),
+        },
+    )
 
 
-def denied_statement(schema: str, question: Question) -> bytes:
-    """The SQL that names what the corpus holds and this reader may not read."""
-    return statement("denied", schema, pointer=question.pointer, denied=DENIED_SOURCES)
+def denied_statement(schema: str, question: Question, scope: Scope) -> Statement:
+    """Names what a corpus holds and this reader may not read."""
+    sql = statement("denied", schema, pointer=question.pointer, denied=DENIED_SOURCES)
+    return Statement(sql, asker(question, scope))
 
 
-def revisions(candidates: Iterable[Candidate]) -> list[int]:
-    """What is looked at again. A source shows one revision, so this is each distinct source once."""
-    return list(dict.fromkeys(candidate.rev_id for candidate in candidates))
+Source = tuple[Scope, str]
 
 
 @dataclass(slots=True)
@@ -52,42 +66,57 @@ class Audit:
     An abort (`KeyboardInterrupt`, `CancelledError`) is not a denial, and nothing is told.
     """
 
-    scope: Scope
     listener: OnAccessDenied | None
-    _denied: dict[str, AccessDenied] = field(default_factory=dict)
+    _denied: dict[Source, AccessDenied] = field(default_factory=dict)
+    _hits: dict[Source, set[str]] = field(default_factory=dict)  # ids of passages that were about to be shown
 
     @property
     def is_heard(self) -> bool:
         """Somebody listens: only then is the store asked for what it did not give."""
         return self.listener is not None
 
-    def kept_back(self, source_ids: Iterable[str]) -> None:
-        """Sources that the store kept back by itself. What the recheck says of one of them counts instead."""
-        self._denied = {source_id: self._denial(source_id, hits=0) for source_id in source_ids}
+    @property
+    def n_denied(self) -> int:
+        """How many sources were withheld so far."""
+        return len(self._denied)
 
-    def disclose(self, candidates: Sequence[Candidate], verdicts: Sequence[Verdict] | psycopg.Error) -> list[Candidate]:
-        """The candidates that may be shown. Without verdicts, none: every source they come from is withheld."""
-        hits = Counter(candidate.source_id for candidate in candidates)
-        for source_id in hits:
-            self._denied.pop(source_id, None)
+    def kept_back(self, scope: Scope, rows: Iterable[Sequence[Any]]) -> None:
+        """Sources that the store kept back by itself. What a recheck says of one of them counts instead."""
+        for (source_id,) in rows:
+            self._denied[scope, source_id] = self._denial((scope, source_id), None)
+
+    def disclose(self, candidates: Sequence[Candidate], verdicts: Sequence[Verdict] | psycopg.Error) -> dict[int, int]:
+        """The revisions that may be shown, each with its label of sensitivity as it is now.
+
+        Without verdicts, none: every source they come from is withheld.
+        """
+        for candidate in candidates:
+            source = candidate.scope, candidate.source_id
+            self._hits.setdefault(source, set()).add(candidate.chunk_id)
+            self._denied.pop(source, None)
         if isinstance(verdicts, psycopg.Error):
             error = reason(verdicts)[:ERROR_CHARACTERS]
-            for source_id, count in hits.items():
-                self._denied[source_id] = self._denial(source_id, hits=count, error=error)
-            return []
-        alive = {verdict.rev_id: verdict.is_granted for verdict in verdicts if verdict.is_alive}
+            for candidate in candidates:
+                self._deny(candidate, error)
+            return {}
+        # What is gone meanwhile is withheld without a word: nobody was refused it.
+        alive = {verdict.rev_id: verdict for verdict in verdicts if verdict.is_alive}
         for candidate in candidates:
-            # What is gone meanwhile is withheld without a word: nobody was refused it.
-            if alive.get(candidate.rev_id) is False:
-                self._denied[candidate.source_id] = self._denial(candidate.source_id, hits=hits[candidate.source_id])
-        return [candidate for candidate in candidates if alive.get(candidate.rev_id)]
+            if candidate.rev_id in alive and not alive[candidate.rev_id].is_granted:
+                self._deny(candidate, None)
+        return {verdict.rev_id: verdict.sensitivity for verdict in alive.values() if verdict.is_granted}
 
-    def _denial(self, source_id: str, *, hits: int, error: str | None = None) -> AccessDenied:
+    def _deny(self, candidate: Candidate, error: str | None) -> None:
+        source = candidate.scope, candidate.source_id
+        self._denied[source] = self._denial(source, error)
+
+    def _denial(self, source: Source, error: str | None) -> AccessDenied:
+        scope, source_id = source
         return AccessDenied(
             source_id=source_id,
-            scope=self.scope,
+            scope=scope,
             reason="no_grant" if error is None else "check_failed",
-            hits=hits,
+            hits=len(self._hits.get(source, ())),
             error=error,
         )
 

@@ -1,111 +1,206 @@
-"""How a question is answered: search, look again at what was found, show what may be shown.
+"""How a question is answered: find, look again at what was found, put it into a better order, show what may be shown.
 
-The recipe is a generator that yields statements and gets their rows, so that it is written once: who runs it only waits.
+The recipe is a generator that yields what it waits for and gets the answer, so that it is written once: who runs it only
+waits. Each step is a function, here or in the module that it is imported from.
 """
 
-from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
 
 import psycopg
 
-from headwater.assembly import assemble
-from headwater.errors import StoreError
-from headwater.limits import MOVES
-from headwater.models import RetrievalResult
+from headwater.assembly import Passage, assemble, passage
+from headwater.effects import Effect, Recipe, called, fetched
+from headwater.embedders import Embedder
+from headwater.errors import LimitError, RerankError, ValidationError
+from headwater.finding import Ranked, look, ranked
+from headwater.hooks import Hooks
+from headwater.limits import DIMENSIONS_MAX
+from headwater.models import Hit, RetrievalResult
+from headwater.prompts import Arranged, arrange
+from headwater.prompts.keys import key_of
 from headwater.question import Question
-from headwater.recheck import Audit, Verdict, denied_statement, recheck_statement, revisions
-from headwater.routes import Route, Routes
-from headwater.rows import Found, read_rows, unreadable
-from headwater.search import Space, asker, generations_statement, search_parameters, search_statement
+from headwater.recheck import Audit, Verdict, denied_statement, recheck_statement
+from headwater.redaction import redacted, redacted_text
+from headwater.rewriting import variants
+from headwater.routes import Routes
+from headwater.rows import Candidate
+from headwater.search import Space, as_halfvec
+from headwater.telemetry import OFF, Span
+from headwater.vectors import check_vectors
 
-Rows = Sequence[tuple[Any, ...]]
+RERANKER_FAILED: Final = (RerankError, LimitError)  # all that one within bounds fails with
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
-    """What to run next, and what is bound in it."""
+class Means:
+    """What a retriever answers with, whatever is asked."""
 
-    sql: bytes
-    parameters: Mapping[str, Any]
+    schema: str
+    embedder: Embedder
+    routes: Routes
+    hosted_labels: tuple[int, ...] = ()  # levels of sensitivity that may leave for a reranker outside the process
 
 
-Recipe = Generator[Statement, Rows, RetrievalResult]
+def recipe(question: Question, means: Means, hooks: Hooks, audit: Audit, *, request: Span = OFF) -> Recipe:
+    """Yields each effect, and wants its answer or the error it met."""
+    if not question.is_blank:
+        question = yield from _in_words(question, hooks)
+    if question.is_blank:  # or the redactor left nothing
+        return assemble(question, (), layout=(), generation=None)
+    with request.span("embedding.query", queries=len(question.queries)):
+        space, vectors = yield from called(lambda: _embedded(question.queries, means.embedder))
+    with _searching(question, request):
+        finds = yield from look(question, space, vectors, schema=means.schema, routes=means.routes)
+    yield from _hear_of_others(question, means, audit)
+    with request.span("retrieval.fusion", fusion=question.fusion) as span:
+        order = ranked(question, finds)
+        span.set(hits=len(order))
+    allowed = yield from _recheck([one.candidate for one in order], question, means, audit)
+    passages = _passages(order, allowed, hooks)
+    rerank_error: str | None = None
+    if hooks.reranker is not None and passages:
+        with request.span("retrieval.rerank", hits=len(passages)) as span:
+            passages, rerank_error = yield from _reranked(passages, question, means, hooks)
+            span.set(failed=rerank_error is not None)
+        allowed = yield from _recheck([one.candidate for one in passages], question, means, audit)
+        passages = [one for one in passages if one.candidate.rev_id in allowed]
+    with request.span("prompt.assembly") as span:
+        best = passages[: question.top_k]
+        layout: Sequence[int] = range(len(best))
+        if hooks.post_processors and best:
+            best, layout = yield from _arranged(best, question, hooks)
+        result = assemble(question, best, layout=layout, generation=finds.generation, rerank_error=rerank_error)
+        span.set(hits=len(result.hits), truncated=result.truncated)
+    _tell(request, result, audit)
+    return result
 
 
-def recipe(question: Question, space: Space, vector: str, *, schema: str, audit: Audit, routes: Routes) -> Recipe:
-    """Yields each statement, and wants its rows or the psycopg error it met."""
-    who = asker(question, question.scope)
-    searched = search_parameters(question, question.scope, space, vector)
-    found = yield from _search(question, space, searched, schema=schema, routes=routes)
-    if found.is_unreadable:
-        raise unreadable(question, question.scope, (yield Statement(generations_statement(schema), who)))
+def _in_words(question: Question, hooks: Hooks) -> Generator[Effect, Any, Question]:
+    """The question without what must not leave, and in all the words that it is to be looked for in."""
+    redactor = hooks.redactor
+    if redactor is None and hooks.rewriter is None:
+        return question
+
+    def words() -> tuple[str, ...]:
+        query = question.query if redactor is None else redacted_text(question.query, redactor)
+        if not query.strip():
+            return (query,)
+        forms = variants(hooks.rewriter, query)
+        return forms if redactor is None else (query, *(redacted_text(form, redactor) for form in forms[1:]))
+
+    query, *others = yield from called(words)
+    return replace(question, queries=(query, *(other for other in others if other.strip())))
+
+
+def _embedded(texts: Sequence[str], embedder: Embedder) -> tuple[Space, list[str]]:
+    """The space that is searched, and where in it each of the texts lies."""
+    space = Space(embedder.identity, embedder.dimensions)
+    if not space.embedder_identity or not 1 <= space.dimensions <= DIMENSIONS_MAX:
+        raise ValidationError(f"embedder must have an identity, and from 1 to {DIMENSIONS_MAX:,} dimensions.")
+    vectors = check_vectors(embedder.embed(list(texts)), count=len(texts), dimensions=space.dimensions)
+    return space, [as_halfvec(vector) for vector in vectors]
+
+
+@contextmanager
+def _searching(question: Question, request: Span) -> Iterator[None]:
+    """Both legs are one statement, so their spans cover the same time."""
+    with request.span("retrieval.vector_search", scopes=len(question.scopes)):
+        if question.lexical == "off":
+            yield
+        else:
+            with request.span("retrieval.lexical", lexical=question.lexical):
+                yield
+
+
+def _hear_of_others(question: Question, means: Means, audit: Audit) -> Generator[Effect, Any, None]:
+    """Asks for the sources that the corpora hold and the store did not give, if somebody listens."""
     if audit.is_heard:
-        audit.kept_back(source_id for (source_id,) in (yield Statement(denied_statement(schema, question), who)))
-    shown = found.candidates
-    if shown:
-        verdicts: Sequence[Verdict] | psycopg.Error
-        try:
-            rows = yield Statement(recheck_statement(schema, question), {**who, "revisions": revisions(shown)})
-            verdicts = [Verdict(*row) for row in rows]
-        except psycopg.Error as error:
-            verdicts = error
-        shown = audit.disclose(shown, verdicts)
-    return assemble(question, shown, generation=found.generation, retrieved_at=datetime.now(UTC))
+        statements = [denied_statement(means.schema, question, scope) for scope in question.scopes]
+        for scope, rows in zip(question.scopes, (yield from fetched(*statements)), strict=True):
+            audit.kept_back(scope, rows)
 
 
-def _search(
-    question: Question, space: Space, parameters: Mapping[str, Any], *, schema: str, routes: Routes
-) -> Generator[Statement, Rows, Found]:
-    """What is found where the build lies. A build that is elsewhere by now says where, and is asked for there."""
-    slab = routes.of(question.scope, question.generation).slab
-    for _ in range(1 + MOVES):
-        sql = search_statement(schema, space, question, question.scope, slab)
-        found = read_rows((yield Statement(sql, parameters)), question, question.scope, space)
-        if found.slab is None or found.slab == slab:
-            return found
-        slab = found.slab
-        routes.learn(question.scope, question.generation, Route(slab, found.lexicon))
-    raise StoreError(
-        f"Corpus {question.scope} moved to another partition {MOVES + 1} times while it was searched: ask again."
+def _recheck(
+    candidates: Sequence[Candidate], question: Question, means: Means, audit: Audit
+) -> Generator[Effect, Any, Mapping[int, int]]:
+    """The revisions that may be shown now, each with its label. If nobody can say, none."""
+    if not candidates:
+        return {}
+    statement = recheck_statement(means.schema, question, [one.rev_id for one in candidates])
+    verdicts: Sequence[Verdict] | psycopg.Error
+    try:
+        (rows,) = yield from fetched(statement)
+        verdicts = [Verdict(*row) for row in rows]
+    except psycopg.Error as error:
+        verdicts = error
+    return audit.disclose(candidates, verdicts)
+
+
+def _passages(order: Sequence[Ranked], allowed: Mapping[int, int], hooks: Hooks) -> list[Passage]:
+    """What may be shown, ranked as it was found, without what the redactor takes out."""
+    at = datetime.now(UTC)
+    passages: list[Passage] = []
+    for one in order:
+        candidate = one.candidate
+        if candidate.rev_id not in allowed:
+            continue
+        if allowed[candidate.rev_id] > candidate.sensitivity:
+            candidate = replace(candidate, sensitivity=allowed[candidate.rev_id])
+        if hooks.redactor is not None:
+            candidate = redacted(candidate, hooks.redactor)
+        passages.append(passage(candidate, one.scores, one.retrieval, rank=len(passages) + 1, at=at))
+    return passages
+
+
+def _reranked(
+    passages: Sequence[Passage], question: Question, means: Means, hooks: Hooks
+) -> Generator[Effect, Any, tuple[list[Passage], str | None]]:
+    """The passages in the reranker's order. What must not leave the process keeps its place among those that may."""
+    reranker = hooks.reranker
+    assert reranker is not None
+    ordered = list(passages)
+    places = [
+        place
+        for place, one in enumerate(passages)
+        if not reranker.is_hosted or one.candidate.sensitivity in means.hosted_labels
+    ]
+    if not places:
+        return ordered, None
+    given = {id(passages[place].hit): passages[place] for place in places}
+    hits = [passages[place].hit for place in places]
+    try:
+        answer: Sequence[Hit] = yield from called(lambda: reranker.rerank(question.query, hits))
+    except RERANKER_FAILED as error:
+        if not hooks.keeps_order:
+            raise
+        return ordered, str(error)
+    for place, hit in zip(places, answer, strict=True):
+        ordered[place] = given[id(hit)]
+    return ordered, None
+
+
+def _arranged(
+    best: Sequence[Passage], question: Question, hooks: Hooks
+) -> Generator[Effect, Any, tuple[list[Passage], Sequence[int]]]:
+    """The passages as a prompt should have them: which matter most, what is shown of each, and where it stands."""
+    hits = [one.hit for one in best]
+    arranged: Arranged = yield from called(
+        lambda: arrange(hooks.post_processors, question.query, hits, redact=hooks.redactor)
     )
+    own = {key_of(one.hit): one for one in best}
+    return [replace(own[key_of(hit)], hit=hit) for hit in arranged.hits], arranged.layout
 
 
-def nothing(question: Question) -> RetrievalResult:
-    """The answer to a question that looks for nothing."""
-    return assemble(question, (), generation=None, retrieved_at=datetime.now(UTC))
-
-
-class Steps:
-    """A recipe under way: ask for the `next` statement, then `feed` its rows or `fail` it, until there is a `result`."""
-
-    def __init__(self, steps: Recipe) -> None:
-        self._steps = steps
-        self._statement: Statement | None = next(steps)
-        self._result: RetrievalResult | None = None
-
-    def next(self) -> Statement | None:
-        """The statement to run, or None at the end."""
-        return self._statement
-
-    def feed(self, rows: Rows) -> None:
-        try:
-            self._statement = self._steps.send(rows)
-        except StopIteration as end:
-            self._end(end.value)
-
-    def fail(self, error: psycopg.Error) -> None:
-        """Goes on without the rows where the recipe can, and raises ``error`` where it cannot."""
-        try:
-            self._statement = self._steps.throw(error)
-        except StopIteration as end:
-            self._end(end.value)
-
-    @property
-    def result(self) -> RetrievalResult:
-        assert self._result is not None, "the recipe has not ended"
-        return self._result
-
-    def _end(self, result: RetrievalResult) -> None:
-        self._statement, self._result = None, result
+def _tell(request: Span, result: RetrievalResult, audit: Audit) -> None:
+    """What a trace keeps of the answer: numbers and ids of what was shown, and how many sources were not."""
+    if not request.is_recording:
+        return
+    request.set(hits=len(result.hits), truncated=result.truncated, generation=result.generation)
+    for rank, hit in enumerate(result.hits, start=1):
+        request.event("chunk_retrieved", chunk_id=hit.chunk_id, rank=rank, score=float(hit.score))
+    if audit.n_denied:
+        request.event("rag.acl_denied", denied=audit.n_denied)

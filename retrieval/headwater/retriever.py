@@ -1,65 +1,104 @@
 """Asking a corpus: `Retriever` and `AsyncRetriever`. What they decide they share; what is written twice only waits."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from typing import Self
+from typing import Any, Self
 
 import psycopg
 from psycopg_pool import PoolTimeout
 
 from headwater import db
+from headwater.effects import Batch, Call, Rows, Steps
 from headwater.embedders import Embedder, resolve_embedder
 from headwater.errors import ValidationError
+from headwater.fusion import Fusion
+from headwater.hooks import Hooks, KnownRerankers, OnRerankError, Rewriter
 from headwater.ids import check_schema
-from headwater.limits import CONTEXT_TOKENS, DIMENSIONS_MAX, RESULT_BYTES, TOP_K
+from headwater.limits import CONTEXT_TOKENS, RESULT_BYTES, RRF_K, TOP_K
 from headwater.models import Authorization, RetrievalResult, Scope
-from headwater.question import Question
+from headwater.prompts import PostProcessor
+from headwater.question import Lexical, Question
 from headwater.recheck import Audit, OnAccessDenied
-from headwater.recipe import Steps, nothing, recipe
+from headwater.recipe import Means, recipe
+from headwater.redaction import Redactor
+from headwater.rerankers import Reranker
 from headwater.routes import Routes
-from headwater.search import Space, as_halfvec
-from headwater.vectors import check_vectors
+from headwater.sensitivity import allowed_levels
+from headwater.telemetry import OFF, Span, Spans
 
 
 class _Asker:
     """What both retrievers know, and what they do without waiting for Postgres."""
 
-    def __init__(self, dsn: str, *, embedder: str | Embedder, schema: str) -> None:
+    def __init__(
+        self,
+        dsn: str,
+        *,
+        embedder: str | Embedder,
+        schema: str,
+        hosted_sensitivities: Iterable[str],
+        telemetry: Spans | None,
+    ) -> None:
         self._dsn = dsn
         self._schema = check_schema(schema)
-        self._embedder = resolve_embedder(embedder) if isinstance(embedder, str) else embedder
-        if not callable(getattr(self._embedder, "embed", None)):
+        model = resolve_embedder(embedder) if isinstance(embedder, str) else embedder
+        if not callable(getattr(model, "embed", None)):
             raise ValidationError("embedder must be a spec such as onnx:minilm, or an object like headwater.Embedder.")
-        self._routes = Routes()
+        hosted = allowed_levels(hosted_sensitivities, "hosted_sensitivities")
+        self._means = Means(schema=self._schema, embedder=model, routes=Routes(), hosted_labels=hosted)
+        self._rerankers = KnownRerankers()
+        self._telemetry: Spans = telemetry or OFF
 
-    def _place(self, question: Question) -> tuple[Space, str]:
-        """The space that the question is asked in, and its vector there. Takes as long as the model does."""
-        space = Space(self._embedder.identity, self._embedder.dimensions)
-        if not space.embedder_identity or not 1 <= space.dimensions <= DIMENSIONS_MAX:
-            raise ValidationError(f"embedder must have an identity, and from 1 to {DIMENSIONS_MAX:,} dimensions.")
-        vectors = check_vectors(self._embedder.embed([question.query]), count=1, dimensions=space.dimensions)
-        return space, as_halfvec(vectors[0])
-
-    def _steps(self, question: Question, space: Space, vector: str, audit: Audit) -> Callable[[], Steps]:
-        return lambda: Steps(recipe(question, space, vector, schema=self._schema, audit=audit, routes=self._routes))
+    def _request(self, question: Question) -> Span:
+        return self._telemetry.span(
+            "rag_request",
+            scopes=len(question.scopes),
+            top_k=question.top_k,
+            candidates=question.candidates,
+            lexical=question.lexical,
+            fusion=question.fusion,
+            exact=question.exact,
+        )
 
 
 class Retriever(_Asker):
     """Answers questions from a corpus. Made by `connect`; safe to share between threads; close it, or use ``with``."""
 
-    def __init__(self, dsn: str, *, embedder: str | Embedder, schema: str = "headwater") -> None:
-        super().__init__(dsn, embedder=embedder, schema=schema)
+    def __init__(
+        self,
+        dsn: str,
+        *,
+        embedder: str | Embedder,
+        schema: str = "headwater",
+        hosted_sensitivities: Iterable[str] = (),
+        telemetry: Spans | None = None,
+    ) -> None:
+        super().__init__(
+            dsn, embedder=embedder, schema=schema, hosted_sensitivities=hosted_sensitivities, telemetry=telemetry
+        )
         self._pool = db.make_pool(dsn)
 
     @classmethod
-    def connect(cls, dsn: str, *, embedder: str | Embedder, schema: str = "headwater") -> Self:
+    def connect(
+        cls,
+        dsn: str,
+        *,
+        embedder: str | Embedder,
+        schema: str = "headwater",
+        hosted_sensitivities: Iterable[str] = (),
+        telemetry: Spans | None = None,
+    ) -> Self:
         """A retriever whose database has answered and holds corpora.
 
         ``embedder`` is a spec (``onnx:minilm``, ``onnx:/path``, ``hash:384``) or an object like `Embedder`. A model is
-        loaded with the first question. The login in ``dsn`` needs the role ``<schema>_reader`` and no more.
+        loaded with the first question. The login in ``dsn`` needs the role ``<schema>_reader`` and no more. Rerankers
+        outside the process get passages labelled with one of ``hosted_sensitivities``, by default none. ``telemetry`` is
+        a `headwater.telemetry.Telemetry`.
         """
-        retriever = cls(dsn, embedder=embedder, schema=schema)
+        retriever = cls(
+            dsn, embedder=embedder, schema=schema, hosted_sensitivities=hosted_sensitivities, telemetry=telemetry
+        )
         with db.translated(schema), db.connect(dsn) as connection:
             connection.execute(db.statement("ready", schema), {})
         retriever._pool.open()
@@ -69,63 +108,97 @@ class Retriever(_Asker):
         self,
         query: str,
         *,
-        scope: Scope,
         authorization: Authorization,
+        scope: Scope | None = None,
+        scopes: Iterable[Scope] | None = None,
         top_k: int = TOP_K.default,
         candidates: int | None = None,
-        max_result_bytes: int = RESULT_BYTES.default,
-        max_context_tokens: int = CONTEXT_TOKENS.default,
+        lexical: Lexical = "off",
+        fusion: Fusion = "rrf",
+        rrf_k: int = RRF_K.default,
+        filter: Mapping[str, Any] | None = None,
+        reranker: Reranker | None = None,
+        on_rerank_error: OnRerankError = "raise",
+        sensitivities: Iterable[str] | None = None,
         generation: int | None = None,
         exact: bool = False,
+        max_result_bytes: int = RESULT_BYTES.default,
+        max_context_tokens: int = CONTEXT_TOKENS.default,
         on_access_denied: OnAccessDenied | None = None,
+        redactor: Redactor | None = None,
+        rewriter: Rewriter | None = None,
+        post_processors: str | Sequence[PostProcessor] = (),
     ) -> RetrievalResult:
-        """The passages of ``scope`` nearest to ``query`` that ``authorization`` may read, best first.
+        """The passages of ``scope``, or of up to eight ``scopes``, that answer ``query`` best and that ``authorization`` may read.
 
         ``candidates`` are found, and looked at again before ``top_k`` of them are shown (default: 20, or ``top_k`` if
-        that is more). A blank query and a corpus that does not exist give an empty result, whose ``generation`` is
-        None. With ``generation`` they are passages the corpus showed then, under today's grants and deletions. ``exact``
-        compares every passage, also of a large corpus, whose index may miss some. ``on_access_denied`` hears of each
-        source that was withheld, once.
+        that is more). They are found by meaning and, with ``lexical`` (``fts`` or ``bm25``), by words; ``fusion`` puts
+        both into one order. ``filter`` is ``{key: value}`` or ``{key: {operator: value}}`` over metadata, and narrows what is
+        looked at. ``sensitivities`` are the labels that may be shown, all but ``restricted`` unless you say so.
+
+        A blank query, no scopes and a corpus that does not exist give an empty result, whose ``generation`` is None. With
+        ``generation`` they are passages the corpus showed then, under today's grants and deletions. ``exact`` compares every
+        passage, also of a large corpus, whose index may miss some. ``on_access_denied`` hears of each source that was
+        withheld, once.
+
+        Code of your own, which may take its time: ``rewriter`` gives other words for the query, all of which are looked for;
+        ``reranker`` puts the passages into a better order (``on_rerank_error="keep"`` goes on without it if it fails);
+        ``redactor`` goes over the query and every passage before anything else sees them; ``post_processors`` arrange what
+        the prompt shows.
         """
         question = Question.checked(
             query,
-            scope=scope,
             authorization=authorization,
+            scope=scope,
+            scopes=scopes,
             top_k=top_k,
             candidates=candidates,
-            max_result_bytes=max_result_bytes,
-            max_context_tokens=max_context_tokens,
+            lexical=lexical,
+            fusion=fusion,
+            rrf_k=rrf_k,
+            filter=filter,
+            sensitivities=sensitivities,
             generation=generation,
             exact=exact,
+            max_result_bytes=max_result_bytes,
+            max_context_tokens=max_context_tokens,
         )
-        if question.is_blank:
-            return nothing(question)
-        space, vector = self._place(question)
-        with Audit(scope, on_access_denied) as audit, db.translated(self._schema):
-            return self._run(self._steps(question, space, vector, audit))
+        hooks = Hooks.checked(
+            reranker=self._rerankers.bounded(reranker),
+            on_rerank_error=on_rerank_error,
+            redactor=redactor,
+            rewriter=rewriter,
+            post_processors=post_processors,
+        )
+        with Audit(on_access_denied) as audit, self._request(question) as request, db.translated(self._schema):
+            return self._walk(Steps(recipe(question, self._means, hooks, audit, request=request)))
 
-    def _run(self, begin: Callable[[], Steps]) -> RetrievalResult:
+    def _walk(self, steps: Steps) -> RetrievalResult:
         try:
-            return self._walk(begin())
+            while (effect := steps.next()) is not None:
+                try:
+                    answer = effect.function() if isinstance(effect, Call) else self._fetch(effect)
+                except Exception as error:
+                    if db.is_lost(error):  # not a failed check: a host would see its documents vanish
+                        raise
+                    steps.fail(error)
+                else:
+                    steps.feed(answer)
+            return steps.result
+        finally:
+            steps.close()
+
+    def _fetch(self, batch: Batch) -> list[Rows]:
+        try:
+            with self._connection() as connection:
+                return db.run(connection, batch)
         except psycopg.OperationalError as error:
             if not db.is_lost(error):
                 raise
         # The server was restarted, or killed in the middle of the question. Reading again harms nobody.
         self._pool.check()
-        return self._walk(begin())
-
-    def _walk(self, steps: Steps) -> RetrievalResult:
         with self._connection() as connection:
-            while (statement := steps.next()) is not None:
-                try:
-                    rows = connection.execute(statement.sql, statement.parameters).fetchall()
-                except psycopg.Error as error:
-                    if db.is_lost(error):  # not a failed check: a host would see its documents vanish
-                        raise
-                    steps.fail(error)
-                else:
-                    steps.feed(rows)
-        return steps.result
+            return db.run(connection, batch)
 
     @contextmanager
     def _connection(self) -> Iterator[psycopg.Connection]:
@@ -156,70 +229,117 @@ class Retriever(_Asker):
 class AsyncRetriever(_Asker):
     """`Retriever` for asyncio: the same arguments, and ``await``. Made by `connect`; close it, or use ``async with``."""
 
-    def __init__(self, dsn: str, *, embedder: str | Embedder, schema: str = "headwater") -> None:
-        super().__init__(dsn, embedder=embedder, schema=schema)
+    def __init__(
+        self,
+        dsn: str,
+        *,
+        embedder: str | Embedder,
+        schema: str = "headwater",
+        hosted_sensitivities: Iterable[str] = (),
+        telemetry: Spans | None = None,
+    ) -> None:
+        super().__init__(
+            dsn, embedder=embedder, schema=schema, hosted_sensitivities=hosted_sensitivities, telemetry=telemetry
+        )
         self._pool = db.make_async_pool(dsn)
         self._opening = asyncio.Lock()
         self._is_new = True  # neither opened nor closed
 
     @classmethod
-    def connect(cls, dsn: str, *, embedder: str | Embedder, schema: str = "headwater") -> Self:
+    def connect(
+        cls,
+        dsn: str,
+        *,
+        embedder: str | Embedder,
+        schema: str = "headwater",
+        hosted_sensitivities: Iterable[str] = (),
+        telemetry: Spans | None = None,
+    ) -> Self:
         """A retriever that connects when ``async with`` begins, or with the first question. See `Retriever.connect`."""
-        return cls(dsn, embedder=embedder, schema=schema)
+        return cls(
+            dsn, embedder=embedder, schema=schema, hosted_sensitivities=hosted_sensitivities, telemetry=telemetry
+        )
 
     async def retrieve(
         self,
         query: str,
         *,
-        scope: Scope,
         authorization: Authorization,
+        scope: Scope | None = None,
+        scopes: Iterable[Scope] | None = None,
         top_k: int = TOP_K.default,
         candidates: int | None = None,
-        max_result_bytes: int = RESULT_BYTES.default,
-        max_context_tokens: int = CONTEXT_TOKENS.default,
+        lexical: Lexical = "off",
+        fusion: Fusion = "rrf",
+        rrf_k: int = RRF_K.default,
+        filter: Mapping[str, Any] | None = None,
+        reranker: Reranker | None = None,
+        on_rerank_error: OnRerankError = "raise",
+        sensitivities: Iterable[str] | None = None,
         generation: int | None = None,
         exact: bool = False,
+        max_result_bytes: int = RESULT_BYTES.default,
+        max_context_tokens: int = CONTEXT_TOKENS.default,
         on_access_denied: OnAccessDenied | None = None,
+        redactor: Redactor | None = None,
+        rewriter: Rewriter | None = None,
+        post_processors: str | Sequence[PostProcessor] = (),
     ) -> RetrievalResult:
-        """See `Retriever.retrieve`. The query is embedded in a thread, so that the event loop goes on."""
+        """See `Retriever.retrieve`. Models and code of yours run in a thread, so that the event loop goes on."""
         question = Question.checked(
             query,
-            scope=scope,
             authorization=authorization,
+            scope=scope,
+            scopes=scopes,
             top_k=top_k,
             candidates=candidates,
-            max_result_bytes=max_result_bytes,
-            max_context_tokens=max_context_tokens,
+            lexical=lexical,
+            fusion=fusion,
+            rrf_k=rrf_k,
+            filter=filter,
+            sensitivities=sensitivities,
             generation=generation,
             exact=exact,
+            max_result_bytes=max_result_bytes,
+            max_context_tokens=max_context_tokens,
         )
-        if question.is_blank:
-            return nothing(question)
-        space, vector = await asyncio.to_thread(self._place, question)
-        with Audit(scope, on_access_denied) as audit, db.translated(self._schema):
-            return await self._run(self._steps(question, space, vector, audit))
-
-    async def _run(self, begin: Callable[[], Steps]) -> RetrievalResult:
-        try:
-            return await self._walk(begin())
-        except psycopg.OperationalError as error:
-            if not db.is_lost(error):
-                raise
-        await self._pool.check()
-        return await self._walk(begin())
+        hooks = Hooks.checked(
+            reranker=self._rerankers.bounded(reranker),
+            on_rerank_error=on_rerank_error,
+            redactor=redactor,
+            rewriter=rewriter,
+            post_processors=post_processors,
+        )
+        with Audit(on_access_denied) as audit, self._request(question) as request, db.translated(self._schema):
+            return await self._walk(Steps(recipe(question, self._means, hooks, audit, request=request)))
 
     async def _walk(self, steps: Steps) -> RetrievalResult:
-        async with self._connection() as connection:
-            while (statement := steps.next()) is not None:
+        try:
+            while (effect := steps.next()) is not None:
                 try:
-                    rows = await (await connection.execute(statement.sql, statement.parameters)).fetchall()
-                except psycopg.Error as error:
+                    answer = await (
+                        asyncio.to_thread(effect.function) if isinstance(effect, Call) else self._fetch(effect)
+                    )
+                except Exception as error:
                     if db.is_lost(error):
                         raise
                     steps.fail(error)
                 else:
-                    steps.feed(rows)
-        return steps.result
+                    steps.feed(answer)
+            return steps.result
+        finally:
+            steps.close()
+
+    async def _fetch(self, batch: Batch) -> list[Rows]:
+        try:
+            async with self._connection() as connection:
+                return await db.run_async(connection, batch)
+        except psycopg.OperationalError as error:
+            if not db.is_lost(error):
+                raise
+        await self._pool.check()
+        async with self._connection() as connection:
+            return await db.run_async(connection, batch)
 
     @asynccontextmanager
     async def _connection(self) -> AsyncIterator[psycopg.AsyncConnection]:

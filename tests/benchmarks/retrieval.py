@@ -70,18 +70,10 @@ def _round(retriever: Retriever, queries: list[str]) -> tuple[float, float]:
         result = retriever.retrieve(query, scope=SCOPE, authorization=ANYBODY)
         retrieves.append(perf_counter() - began)
         assert result.hits
-        question = Question.checked(
-            query,
-            scope=SCOPE,
-            authorization=ANYBODY,
-            top_k=5,
-            candidates=None,
-            max_result_bytes=1,
-            max_context_tokens=1,
-        )
-        sql = search_statement(SCHEMA, space, question, question.scope, SHARED)
+        question = Question.checked(query, scope=SCOPE, authorization=ANYBODY)
+        sql = search_statement(SCHEMA, space, question, SCOPE, SHARED)
         vector = as_halfvec(embedder.embed([query])[0])
-        parameters = search_parameters(question, question.scope, space, vector)
+        parameters = search_parameters(question, SCOPE, space, vector)
         with retriever._pool.connection() as connection:
             began = perf_counter()
             rows = connection.execute(sql, parameters).fetchall()

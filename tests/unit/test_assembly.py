@@ -1,5 +1,6 @@
 """What fits into an answer: prefixes and separators count, characters stay whole, a shortened passage is the last."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -8,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headwater import Authorization, RetrievalResult, Scope
-from headwater.assembly import assemble
+from headwater.assembly import Passage, assemble, passage
+from headwater.models import Scores
 from headwater.question import Question
 from headwater.rows import Candidate
 
@@ -16,9 +18,11 @@ SCOPE = Scope(tenant_id="t1", resource_id="docs", corpus_id="handbook")
 WHEN = datetime(2024, 5, 6, 7, 8, 9, tzinfo=UTC)
 
 
-def make_candidate(text: str, **changes: Any) -> Candidate:
+def make_passage(text: str, *, rank: int = 1, prompt_text: str | None = None, **changes: Any) -> Passage:
     values: dict[str, Any] = {
+        "scope": SCOPE,
         "rev_id": 1,
+        "chunk_no": 1,
         "chunk_id": "src#0001",
         "source_id": "src",
         "provider": "folder",
@@ -30,17 +34,25 @@ def make_candidate(text: str, **changes: Any) -> Candidate:
         "start": 0,
         "end": len(text),
         "text": text,
-        "score": 0.5,
+        "sensitivity": 1,
+        "similarity": 0.5,
+        "vector_rank": rank,
+        "lexical_score": None,
+        "lexical_rank": None,
     }
-    return Candidate(**{**values, **changes})
+    made = passage(Candidate(**{**values, **changes}), Scores(vector=0.5), "vector", rank=rank, at=WHEN)
+    return replace(made, hit=made.hit.model_copy(update={"prompt_text": prompt_text}))
 
 
 def assembled(*texts: str, **limits: int) -> RetrievalResult:
     usual: dict[str, Any] = {"top_k": 32, "candidates": 128, "max_result_bytes": 65_536, "max_context_tokens": 2_000}
     who = Authorization(principal_id="alice", tenant_id="t1")
     question = Question.checked("q", scope=SCOPE, authorization=who, **{**usual, **limits})
-    candidates = [make_candidate(text, chunk_id=f"s#{n:04d}", start=100) for n, text in enumerate(texts, start=1)]
-    return assemble(question, candidates, generation=7, retrieved_at=WHEN)
+    passages = [
+        make_passage(text, rank=n, chunk_id=f"s#{n:04d}", start=100, end=100 + len(text))
+        for n, text in enumerate(texts, start=1)
+    ]
+    return assemble(question, passages, layout=range(len(passages)), generation=7)
 
 
 def test_passages_stand_in_blocks_with_a_blank_line_between() -> None:

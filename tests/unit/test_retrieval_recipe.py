@@ -1,6 +1,5 @@
 """The recipe without a database: what it asks for, and what it makes of rows that must not be."""
 
-from collections.abc import Callable
 from typing import Any
 
 import psycopg
@@ -8,7 +7,6 @@ import pytest
 
 from headwater import (
     AccessDenied,
-    Authorization,
     EmbedderMismatch,
     HeadwaterError,
     RetrievalResult,
@@ -18,68 +16,13 @@ from headwater import (
     ValidationError,
 )
 from headwater.limits import ROUTES
-from headwater.question import Question
 from headwater.recheck import Audit
-from headwater.recipe import Steps, recipe
 from headwater.routes import USUAL, Route, Routes
-from headwater.search import Space
-
-SCOPE = Scope(tenant_id="t1", resource_id="docs", corpus_id="handbook")
-SPACE = Space("hash/1", 3)
-
-
-def make_row(**changes: Any) -> tuple[Any, ...]:
-    values = {
-        "generation": 7,
-        "embedder_identity": "hash/1",
-        "dimensions": 3,
-        "slab": 0,
-        "lexicon": None,
-        "lexical_is_exact": None,
-        "rev_id": 1,
-        "chunk_no": 1,
-        "distance": 0.25,
-        "vector_rank": 1,
-        "lexical_score": None,
-        "lexical_rank": None,
-        "sensitivity": 1,
-        "tenant_id": "t1",
-        "resource_id": "docs",
-        "corpus_id": "handbook",
-        "source_id": "src",
-        "provider": "folder",
-        "revision": 1,
-        "title": None,
-        "uri": None,
-        "document_metadata": {},
-        "chunk_metadata": {},
-        "start": 0,
-        "end": 4,
-        "text": "text",
-    }
-    assert changes.keys() <= values.keys()
-    return tuple({**values, **changes}.values())
-
-
-def make_steps(
-    listener: Callable[[AccessDenied], object] | None = None, *, routes: Routes | None = None, **asked: Any
-) -> tuple[Steps, Audit]:
-    question = Question.checked(
-        "text",
-        scope=SCOPE,
-        authorization=Authorization(principal_id="alice", tenant_id="t1", group_ids=("eng",)),
-        top_k=5,
-        candidates=None,
-        max_result_bytes=65_536,
-        max_context_tokens=2_000,
-        **asked,
-    )
-    audit = Audit(SCOPE, listener)
-    return Steps(recipe(question, SPACE, "[1,0,0]", schema="headwater", audit=audit, routes=routes or Routes())), audit
+from tests.unit.recipe_steps import SCOPE, make_row, verdict, walk
 
 
 def answer(*rows: tuple[Any, ...], verdicts: list[tuple[Any, ...]] | psycopg.Error) -> RetrievalResult:
-    steps, _ = make_steps()
+    steps = walk()
     steps.feed(rows)
     if isinstance(verdicts, psycopg.Error):
         steps.fail(verdicts)
@@ -90,11 +33,11 @@ def answer(*rows: tuple[Any, ...], verdicts: list[tuple[Any, ...]] | psycopg.Err
 
 
 def test_a_question_takes_two_statements() -> None:
-    steps, _ = make_steps()
+    steps = walk()
     search = steps.next()
     steps.feed([make_row(), make_row(chunk_no=2), make_row(rev_id=2, source_id="other")])
     recheck = steps.next()
-    steps.feed([(1, True, True), (2, True, True)])
+    steps.feed([verdict(1), verdict(2)])
 
     assert search is not None and search.parameters["identity"] == "hash/1" and search.parameters["groups"] == ["eng"]
     assert recheck is not None and recheck.parameters["revisions"] == [1, 2]
@@ -102,16 +45,16 @@ def test_a_question_takes_two_statements() -> None:
 
 
 def test_where_nothing_was_found_nothing_is_looked_at_again() -> None:
-    steps, _ = make_steps()
+    steps = walk()
     steps.feed([make_row(rev_id=None)])
 
     assert steps.next() is None and steps.result.generation == 7
 
 
 def test_a_listener_makes_it_three() -> None:
-    steps, _ = make_steps(print)
+    steps = walk(listener=print)
     statements = [steps.next()]
-    for rows in ([make_row()], [("kept back",)], [(1, True, True)]):
+    for rows in ([make_row()], [("kept back",)], [verdict(1)]):
         steps.feed(rows)
         statements.append(steps.next())
 
@@ -122,13 +65,13 @@ def test_a_corpus_that_lies_elsewhere_is_asked_for_there_and_next_time_at_once()
     routes = Routes()
     asked = []
     for answers in ([make_row(rev_id=None, slab=7), make_row(slab=7)], [make_row(slab=7)]):
-        steps, _ = make_steps(routes=routes)
+        steps = walk(routes=routes)
         for row in answers:
             statement = steps.next()
             assert statement is not None
             asked.append(statement.sql)
             steps.feed([row])
-        steps.feed([(1, True, True)])
+        steps.feed([verdict(1)])
         assert len(steps.result.hits) == 1
 
     assert [sql.count(b"slab = 7") for sql in asked] == [0, 4, 4]
@@ -136,7 +79,7 @@ def test_a_corpus_that_lies_elsewhere_is_asked_for_there_and_next_time_at_once()
 
 
 def test_a_corpus_that_is_on_the_move_all_the_time_is_an_error_after_the_fourth_attempt() -> None:
-    steps, _ = make_steps()
+    steps = walk()
     for slab in (1, 2, 3):
         steps.feed([make_row(rev_id=None, slab=slab)])
         assert steps.next() is not None
@@ -146,11 +89,11 @@ def test_a_corpus_that_is_on_the_move_all_the_time_is_an_error_after_the_fourth_
 
 
 def test_a_corpus_that_comes_to_rest_is_answered() -> None:
-    steps, _ = make_steps()
+    steps = walk()
     for slab in (1, 2, 3):
         steps.feed([make_row(rev_id=None, slab=slab)])
     steps.feed([make_row(slab=3)])
-    steps.feed([(1, True, True)])
+    steps.feed([verdict(1)])
 
     assert [hit.source_id for hit in steps.result.hits] == ["src"]
 
@@ -158,14 +101,14 @@ def test_a_corpus_that_comes_to_rest_is_answered() -> None:
 def test_an_exact_question_never_walks_a_graph() -> None:
     routes = Routes()
     routes.learn(SCOPE, None, Route(7))
-    walked, exact = (make_steps(routes=routes, exact=exact)[0].next() for exact in (False, True))
+    walked, exact = (walk(routes=routes, exact=exact).next() for exact in (False, True))
 
     assert walked is not None and b"WITH" in walked.sql and b"walked" in walked.sql
     assert exact is not None and b"slab = 7" in exact.sql and b"walked" not in exact.sql
 
 
 def test_a_generation_that_cannot_be_read_costs_one_more_statement_and_names_those_that_can() -> None:
-    steps, _ = make_steps(print, generation=3)
+    steps = walk(listener=print, generation=3)
     steps.feed([make_row(generation=None, embedder_identity=None, dimensions=None, slab=None, rev_id=None)])
 
     with pytest.raises(
@@ -196,7 +139,7 @@ def test_a_route_is_that_of_one_generation() -> None:
 
 @pytest.mark.parametrize("column", ["tenant_id", "resource_id", "corpus_id"])
 def test_a_row_of_another_corpus_fails_the_question(column: str) -> None:
-    steps, _ = make_steps()
+    steps = walk()
 
     with pytest.raises(ScopeError, match="another corpus than t1/docs/handbook"):
         steps.feed([make_row(), make_row(**{column: "else"})])
@@ -204,7 +147,7 @@ def test_a_row_of_another_corpus_fails_the_question(column: str) -> None:
 
 @pytest.mark.parametrize("changes", [{"embedder_identity": "hash/2"}, {"dimensions": 4}])
 def test_a_row_of_another_space_fails_the_question(changes: dict[str, Any]) -> None:
-    steps, _ = make_steps()
+    steps = walk()
 
     with pytest.raises(EmbedderMismatch, match="t1/docs/handbook"):
         steps.feed([make_row(rev_id=None, **changes)])
@@ -227,7 +170,7 @@ def test_a_row_of_another_space_fails_the_question(changes: dict[str, Any]) -> N
     ],
 )
 def test_a_malformed_row_fails_the_question_without_its_text(changes: dict[str, Any]) -> None:
-    steps, _ = make_steps()
+    steps = walk()
 
     with pytest.raises(StoreError, match="is malformed") as caught:
         steps.feed([make_row(**{"text": "text", **changes})])
@@ -237,7 +180,15 @@ def test_a_malformed_row_fails_the_question_without_its_text(changes: dict[str, 
 def test_verdicts_decide_what_is_shown() -> None:
     rows = [make_row(rev_id=n, source_id=f"s{n}") for n in range(1, 6)]
 
-    result = answer(*rows, verdicts=[(1, True, True), (2, False, True), (3, True, False), (4, False, False)])
+    result = answer(
+        *rows,
+        verdicts=[
+            verdict(1),
+            verdict(2, is_granted=False),
+            verdict(3, is_alive=False),
+            verdict(4, is_granted=False, is_alive=False),
+        ],
+    )
 
     assert [hit.source_id for hit in result.hits] == ["s1"]
 
@@ -248,8 +199,8 @@ def test_no_verdicts_at_all_show_nothing() -> None:
 
 def test_a_failed_recheck_shows_nothing_and_repeats_no_words() -> None:
     events: list[AccessDenied] = []
-    steps, audit = make_steps(events.append)
-    with audit:
+    steps = walk(listener=events.append)
+    with steps.audit:
         steps.feed([make_row(), make_row(chunk_no=2)])
         steps.feed([])
         steps.fail(psycopg.errors.RaiseException("token sk-secret is not valid"))
@@ -260,7 +211,7 @@ def test_a_failed_recheck_shows_nothing_and_repeats_no_words() -> None:
 
 
 def test_a_failed_search_is_an_error() -> None:
-    steps, _ = make_steps()
+    steps = walk()
 
     with pytest.raises(psycopg.OperationalError):
         steps.fail(psycopg.OperationalError("gone"))
@@ -270,9 +221,9 @@ def test_denials_are_told_also_when_the_question_fails_but_not_when_it_is_aborte
     told: dict[type[BaseException], int] = {}
     for error in (StoreError, ValueError, KeyboardInterrupt, GeneratorExit):
         events: list[AccessDenied] = []
-        audit = Audit(SCOPE, events.append)
+        audit = Audit(events.append)
         with pytest.raises(error), audit:
-            audit.kept_back(["secret"])
+            audit.kept_back(SCOPE, [("secret",)])
             raise error()
         told[error] = len(events)
 

@@ -12,7 +12,8 @@ from headwater.embedders.hashing import HashEmbedder
 from headwater.question import Question
 from headwater.recheck import recheck_statement
 from headwater.routes import SHARED
-from headwater.search import Space, as_halfvec, asker, search_parameters, search_statement
+from headwater.search import Space, as_halfvec, search_parameters, search_statement
+from headwater.sensitivity import INTERNAL
 from tests.integration.retrieval.conftest import ALICE
 from tests.integration.retrieval.corpus_rows import CorpusRows
 
@@ -53,10 +54,10 @@ def test_a_recheck_knows_the_revisions_of_its_own_corpus_only(corpus: CorpusRows
     theirs = CorpusRows(corpus.connection, other, embedder).add("one", "text")
 
     asked = question(corpus.scope)
-    bound = {**asker(asked, corpus.scope), "revisions": [ours.rev_id, theirs.rev_id]}
-    rows = corpus.connection.execute(recheck_statement("headwater", asked), bound).fetchall()
+    looks_again = recheck_statement("headwater", asked, [ours.rev_id, theirs.rev_id])
+    rows = corpus.connection.execute(looks_again.sql, looks_again.parameters).fetchall()
 
-    assert rows == [(ours.rev_id, True, True)]
+    assert rows == [(ours.rev_id, True, True, INTERNAL)]
 
 
 @pytest.mark.parametrize("slab", [SHARED, 1])
@@ -95,4 +96,4 @@ def test_what_little_somebody_may_read_of_a_large_corpus_is_found_by_its_grants(
 
 def test_the_statement_that_looks_again_is_short_enough_for_psycopg_to_remember(scope: Scope) -> None:
     """Beyond 4,096 bytes psycopg looks for the parameters in every call, which takes 0.1 ms."""
-    assert len(recheck_statement("s" * 28, question(scope))) < 4_096
+    assert len(recheck_statement("s" * 28, question(scope), [1]).sql) < 4_096

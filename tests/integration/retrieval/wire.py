@@ -29,6 +29,7 @@ class Wire:
         self._held: list[threading.Event] = []
         self._sockets: list[socket.socket] = []
         self._threads: list[threading.Thread] = []
+        self._is_closed = False
         self.is_held = threading.Event()
         self.accepted = 0  # connections since the start
         self._listener = socket.create_server(("127.0.0.1", 0))
@@ -72,6 +73,8 @@ class Wire:
 
     def close(self) -> None:
         """Ends every connection and takes no more."""
+        with self._lock:
+            self._is_closed = True  # a retriever says goodbye when it is closed: that must not be held for ever
         self.release()
         self.refuse()
         for thread in self._threads:
@@ -118,6 +121,8 @@ class Wire:
     def _hold(self) -> None:
         gate = threading.Event()
         with self._lock:
+            if self._is_closed:
+                return
             self._held.append(gate)
         self.is_held.set()
         gate.wait()
