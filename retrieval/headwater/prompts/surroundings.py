@@ -1,0 +1,61 @@
+"""The statement that reads what stands around passages, and what its rows say."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from headwater.chunking.headings import Heading, scan_headings
+from headwater.db import statement
+from headwater.effects import Statement
+from headwater.prompts.expansion import Reach, Surroundings
+from headwater.prompts.keys import Key
+from headwater.question import Question
+from headwater.rows import Candidate
+
+# Up to here a Markdown text is read from its beginning, so that fenced code is known for what it is. Farther in, at worst a
+# comment in a program passes for a heading, and a section is shown shorter.
+WHOLE_CHARACTERS: Final = 262_144
+
+
+def surroundings_statement(schema: str, question: Question, candidates: Sequence[Candidate], reach: Reach) -> Statement:
+    """Reads around all ``candidates`` at once, under the gates of the last look."""
+    who = question.authorization
+    return Statement(
+        statement("surroundings", schema),
+        {
+            "tenant": who.tenant_id,  # of every corpus of a question
+            "resources": [scope.resource_id for scope in question.scopes],
+            "corpora": [scope.corpus_id for scope in question.scopes],
+            "principal": who.principal_id,
+            "groups": list(who.group_ids),
+            "access_version": who.access_version,
+            "labels": list(question.labels),
+            "revisions": [candidate.rev_id for candidate in candidates],
+            "numbers": [candidate.chunk_no for candidate in candidates],
+            "starts": [candidate.start for candidate in candidates],
+            "ends": [candidate.end for candidate in candidates],
+            "passages": reach.passages,
+            "characters": reach.characters,
+            "whole": WHOLE_CHARACTERS,
+        },
+    )
+
+
+def read_surroundings(rows: Iterable[Sequence[Any]], candidates: Sequence[Candidate]) -> Mapping[Key, Surroundings]:
+    """What stands around each of the candidates. One that may not be read any more, or is gone, has none."""
+    asked = {(candidate.rev_id, candidate.chunk_no): candidate for candidate in candidates}
+    found: dict[Key, Surroundings] = {}
+    for rev_id, chunk_no, offset, text, shows_headings, headings, neighbours in rows:
+        candidate = asked[rev_id, chunk_no]
+        if shows_headings:
+            known = [Heading(offset + h.start, h.level, h.title) for h in scan_headings(text)]
+        else:
+            known = [Heading(start, level, title) for start, level, title in headings or ()]
+        where = candidate.scope
+        found["", where.tenant_id, where.resource_id, where.corpus_id, candidate.chunk_id] = Surroundings(
+            passage=(candidate.start, candidate.end),
+            offset=offset,
+            text=text,
+            headings=tuple(known),
+            neighbours=tuple((number - chunk_no, start, end) for number, start, end in neighbours or ()),
+        )
+    return found

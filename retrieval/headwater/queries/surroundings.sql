@@ -1,0 +1,43 @@
+-- What stands around passages that are about to be shown, for a prompt that wants more of a document than was found.
+
+-- surroundings --
+-- For each passage: a part of the stored text with the place where it begins, the headings in it, and where the neighbouring
+-- passages lie. Under the gates of the last look: what may not be read by now, or is gone, gives no row.
+-- A Markdown text shows its own headings, and a part that begins within fenced code would be misread: it is read from its
+-- beginning, unless that is far away.
+WITH corpora AS MATERIALIZED (
+  SELECT c.scope_id FROM unnest(%(resources)s::text[], %(corpora)s::text[]) AS u (resource_id, corpus_id)
+  CROSS JOIN LATERAL (
+    SELECT x.scope_id FROM {schema}.scope x
+    WHERE x.tenant_id = %(tenant)s AND x.resource_id = u.resource_id AND x.corpus_id = u.corpus_id LIMIT 1) c),
+pointer AS MATERIALIZED (
+  SELECT EXISTS (SELECT FROM {schema}.tombstone t WHERE t.scope_id = ANY (ARRAY(SELECT scope_id FROM corpora)))
+    AS has_tombstones),
+asker AS MATERIALIZED ({asker}),
+wanted AS MATERIALIZED (
+  SELECT w.* FROM unnest(%(revisions)s::bigint[], %(numbers)s::int[], %(starts)s::int[], %(ends)s::int[])
+    AS w (rev_id, chunk_no, start_cp, end_cp)),
+readable AS MATERIALIZED (
+  SELECT DISTINCT sp.rev_id
+  FROM {schema}.span sp
+  JOIN {schema}.source s ON s.source_pk = sp.source_pk
+  WHERE sp.rev_id = ANY (ARRAY(SELECT rev_id FROM wanted)) AND s.scope_id = ANY (ARRAY(SELECT scope_id FROM corpora))
+    AND ({granted}) AND sp.gen_from > s.fence_gen AND {labelled} AND {alive})
+SELECT w.rev_id, w.chunk_no, part.low, substr(d.text, part.low + 1, part.high - part.low),
+       coalesce(d.is_markdown, false) AND d.headings IS NULL AS shows_headings,
+       (SELECT jsonb_agg(h.heading ORDER BY h.place)
+        FROM jsonb_array_elements(d.headings) WITH ORDINALITY AS h (heading, place)
+        WHERE (h.heading ->> 0)::int >= part.low AND (h.heading ->> 0)::int < part.high),
+       (SELECT jsonb_agg(jsonb_build_array(c.chunk_no, c.start_cp, c.end_cp) ORDER BY c.chunk_no)
+        FROM {schema}.chunk c
+        WHERE %(passages)s::int > 0 AND c.slab = b.slab AND c.rev_id = w.rev_id
+          AND c.chunk_no BETWEEN w.chunk_no - %(passages)s::int AND w.chunk_no + %(passages)s::int)
+FROM wanted w
+JOIN readable ON readable.rev_id = w.rev_id
+JOIN {schema}.revision r ON r.rev_id = w.rev_id
+JOIN {schema}.build b ON b.build_id = r.build_id
+JOIN {schema}.document_version d ON d.version_id = r.version_id
+CROSS JOIN LATERAL (
+  SELECT CASE WHEN d.is_markdown AND d.headings IS NULL AND w.end_cp + %(characters)s::int <= %(whole)s::int THEN 0
+              ELSE greatest(0, w.start_cp - %(characters)s::int) END AS low,
+         w.end_cp + %(characters)s::int AS high) part;

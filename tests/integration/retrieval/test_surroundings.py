@@ -1,0 +1,152 @@
+"""What stands around a passage is read under the gates of the last look, and of the revision that was found."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from headwater import Authorization
+from headwater.chunking.headings import Heading
+from headwater.prompts.expansion import Reach, Surroundings
+from headwater.prompts.surroundings import WHOLE_CHARACTERS, read_surroundings, surroundings_statement
+from headwater.question import Question
+from headwater.rows import Candidate
+from tests.integration.retrieval.conftest import ALICE
+from tests.integration.retrieval.corpus_rows import CorpusRows, Source
+
+BESIDE = Reach(1, 1_000)
+Around = Callable[..., Mapping[str, Surroundings]]
+
+
+@pytest.fixture
+def around(corpus: CorpusRows) -> Around:
+    """What stands around the passage of that number, by chunk id."""
+
+    def read(source: Source, *numbers: int, reach: Reach = BESIDE, **asked: Any) -> Mapping[str, Surroundings]:
+        question = Question.checked("q", **{"scope": corpus.scope, "authorization": ALICE, **asked})
+        candidates = [candidate(corpus, source, number) for number in numbers]
+        statement = surroundings_statement("headwater", question, candidates, reach)
+        rows = corpus.connection.execute(statement.sql, statement.parameters).fetchall()
+        return {key[-1]: found for key, found in read_surroundings(rows, candidates).items()}
+
+    return read
+
+
+def candidate(corpus: CorpusRows, source: Source, number: int) -> Candidate:
+    (row,) = corpus.connection.execute(
+        "SELECT start_cp, end_cp, body FROM headwater.chunk WHERE rev_id = %s AND chunk_no = %s",
+        (source.rev_id, number),
+    ).fetchall()
+    return Candidate(
+        scope=corpus.scope,
+        rev_id=source.rev_id,
+        chunk_no=number,
+        chunk_id=f"{source.source_id}#{number:04d}",
+        source_id=source.source_id,
+        provider="host",
+        revision=1,
+        title=None,
+        uri=None,
+        locator=None,
+        metadata={},
+        start=row[0],
+        end=row[1],
+        text=row[2],
+        sensitivity=1,
+        similarity=0.5,
+        vector_rank=1,
+        lexical_score=None,
+        lexical_rank=None,
+    )
+
+
+def show_as_markdown(corpus: CorpusRows, source: Source, *, headings: str | None = None) -> None:
+    corpus.execute(
+        "UPDATE {}.document_version SET is_markdown = true, headings = %s WHERE version_id = %s",
+        headings,
+        source.version_id,
+    )
+
+
+def test_the_text_and_the_neighbours_are_read(corpus: CorpusRows, around: Around) -> None:
+    source = corpus.add("src", "one", "two 😀", "three", "four")
+    found = around(source, 2, 4)
+
+    assert found["src#0002"] == Surroundings(
+        (4, 9), 0, "one\ntwo 😀\nthree\nfour", (), ((-1, 0, 3), (0, 4, 9), (1, 10, 15))
+    )
+    assert found["src#0004"].neighbours == ((-1, 10, 15), (0, 16, 20))
+
+
+def test_only_as_much_is_read_as_is_wanted(corpus: CorpusRows, around: Around) -> None:
+    source = corpus.add("src", "a" * 50, "two", "b" * 50)
+    (found,) = around(source, 2, reach=Reach(0, 10)).values()
+
+    assert (found.offset, found.text, found.neighbours) == (41, "a" * 9 + "\ntwo\n" + "b" * 9, ())
+
+
+def test_headings_are_those_of_the_text_or_of_its_parser(corpus: CorpusRows, around: Around) -> None:
+    source = corpus.add("src", "```\n# no heading\n```", "# Leave", "text")
+    show_as_markdown(corpus, source)
+    # From its beginning: a part that began within the fence would take what closes it for one that opens.
+    (found,) = around(source, 3, reach=Reach(0, 20)).values()
+    assert (found.offset, found.headings) == (0, (Heading(21, 1, "Leave"),))
+
+    show_as_markdown(corpus, source, headings='[[0, 1, "Far"], [21, 2, "Near"], [999, 1, "Behind"]]')
+    (found,) = around(source, 3, reach=Reach(0, 20)).values()
+    assert (found.offset, found.headings) == (9, (Heading(21, 2, "Near"),))
+
+
+def test_far_into_a_text_only_the_part_around_the_passage_is_read(corpus: CorpusRows, around: Around) -> None:
+    source = corpus.add("src", "a" * WHOLE_CHARACTERS, "# Leave", "text")
+    show_as_markdown(corpus, source)
+    (found,) = around(source, 3, reach=Reach(0, 20)).values()
+
+    assert len(found.text) == 24 and found.headings == (Heading(WHOLE_CHARACTERS + 1, 1, "Leave"),)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda corpus, source: corpus.grant(source),
+        lambda corpus, source: corpus.grant(source, "user:bob"),
+        lambda corpus, source: corpus.tombstone("src", "forgotten"),
+        lambda corpus, source: corpus.label(source, "restricted"),
+        lambda corpus, source: corpus.delete(source, gen=1),
+    ],
+    ids=["revoked", "another's", "forgotten", "restricted", "deleted"],
+)
+def test_what_may_not_be_read_by_now_gives_nothing(
+    corpus: CorpusRows, around: Around, change: Callable[[CorpusRows, Source], None]
+) -> None:
+    source, other = corpus.add("src", "one", "two"), corpus.add("other", "one", "two")
+    assert around(source, 1) and around(other, 1)
+    change(corpus, source)
+
+    assert not around(source, 1) and around(other, 1)
+
+
+def test_it_is_read_for_who_asks_in_the_corpora_of_the_question(corpus: CorpusRows, around: Around) -> None:
+    source = corpus.add("src", "one", "two")
+    elsewhere = corpus.scope.model_copy(update={"corpus_id": "elsewhere"})
+
+    assert not around(source, 1, authorization=Authorization(principal_id="bob", tenant_id="t1"))
+    assert not around(source, 1, authorization=ALICE.model_copy(update={"access_version": 7}))
+    assert not around(source, 1, scope=elsewhere)
+
+
+def test_a_revision_that_was_replaced_meanwhile_is_still_the_one_that_was_found(
+    corpus: CorpusRows, around: Around
+) -> None:
+    source = corpus.add("src", "old one", "old two", gen_to=2)
+    corpus.add("src", "new one", "new two", gen_from=2)
+
+    assert around(source, 1)["src#0001"].text == "old one\nold two"
+
+
+def test_passages_of_a_partition_of_its_own_have_neighbours_too(corpus: CorpusRows, around: Around) -> None:
+    corpus.begin_build(is_large=True)
+    corpus.show_build()
+    source = corpus.add("src", "one", "two")
+
+    assert [number for number, _, _ in around(source, 1)["src#0001"].neighbours] == [0, 1]
