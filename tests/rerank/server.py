@@ -44,9 +44,11 @@ class RunningReranker:
 
 
 @contextmanager
-def running_reranker(answer: Answering, *, tls: ssl.SSLContext | None = None) -> Iterator[RunningReranker]:
+def running_reranker(
+    answer: Answering, *, tls: ssl.SSLContext | None = None, port: int = 0
+) -> Iterator[RunningReranker]:
     """A server until the block ends. Each connection is one request."""
-    with socket.create_server(("127.0.0.1", 0)) as listening:
+    with socket.create_server(("127.0.0.1", port)) as listening:
         server = RunningReranker(listening.getsockname()[1], answer, "https" if tls else "http")
         accepting = threading.Thread(target=_accept, args=(listening, server, tls))
         accepting.start()

@@ -123,7 +123,7 @@ class WireReranker:
         if answer.headers.get("content-encoding", "identity").lower() != "identity":
             raise RerankError(f"{self.source} answered compressed, which it was asked not to.")
         body = bytearray()
-        for part in answer.iter_raw():
+        for part in [answer.content] if answer.is_stream_consumed else answer.iter_raw():
             body += part
             if len(body) > ANSWER_BYTES:
                 raise LimitError(f"{self.source} answered with more than {ANSWER_BYTES:,} bytes.")
