@@ -20,7 +20,7 @@ POOL_SIZE: Final = 4
 WAIT_S: Final = 10.0  # for a connection
 GLANCE_S: Final = 1.0  # the part of it after which the server is asked why the pool got none
 
-_HEADING = re.compile(r"^-- ([a-z_]+) --\n", re.MULTILINE)
+_HEADING = re.compile(r"^-- ([a-z0-9_]+) --\n", re.MULTILINE)
 _COMMENT = re.compile(r"^--.*\n", re.MULTILINE)
 _PLACE = re.compile(r"\{([a-z_]+)\}")
 

@@ -45,6 +45,11 @@ FEW_SOURCES: Final = 1_000
 WALKED: Final = 4  # found in the graph for each candidate: next to no time, and 3 of 100 more of the nearest ten
 GRAPH_DIMENSIONS: Final = 4_000  # HNSW holds no longer vectors of half precision
 
+# The rarest terms of a question are looked up, as many as this many passages have; all of its terms then weigh what they gave.
+POSTINGS: Final = 12_000
+QUERY_TERMS: Final = 4_096
+NORMALISATION: Final = 2  # of `ts_rank`: by the length of the passage
+
 FILTER_CONDITIONS: Final = 32
 FILTER_VALUES: Final = 1_000  # in the lists of `in` and `nin`, in all
 FILTER_BYTES: Final = 64 * 1024  # of keys and values as JSON

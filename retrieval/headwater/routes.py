@@ -7,11 +7,11 @@ the build's passages were. What is remembered here may be out of date: then the 
 from dataclasses import dataclass
 from typing import Final
 
+from headwater.lexical import DEFAULT_LANGUAGE, lexicon_of
 from headwater.limits import ROUTES
 from headwater.models import Scope
 
 SHARED: Final = 0  # the partition of all small builds
-USUAL_LEXICON: Final = "words-1:english"  # of most builds
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class Route:
     """What has to be known of a build before it can be asked."""
 
     slab: int = SHARED
-    lexicon: str | None = USUAL_LEXICON  # None: it has no terms
+    lexicon: str | None = lexicon_of(DEFAULT_LANGUAGE)  # None: it has no terms
 
 
 USUAL: Final = Route()

@@ -94,6 +94,7 @@ def read_rows(rows: Iterable[Sequence[Any]], question: Question, scope: Scope, s
         if row.generation is None:
             return Found(None, None, (), is_unreadable=True)
         _check_space(row, space, question, scope)
+        _check_lexicon(row, question, scope)
         found = Found(row.generation, row.slab, candidates, row.lexicon, row.lexical_is_exact)
         if row.rev_id is not None:
             _check_scope(row, scope)
@@ -125,6 +126,17 @@ def _check_space(row: Row, space: Space, question: Question, scope: Scope) -> No
         f"{read} was indexed with embedder {row.embedder_identity!r} of {row.dimensions} dimensions, and this retriever has "
         f"{space.embedder_identity!r} of {space.dimensions}: open the retriever with {way_out}."
     )
+
+
+def _check_lexicon(row: Row, question: Question, scope: Scope) -> None:
+    if row.lexicon is None and question.lexical != "off":
+        read = (
+            f"Corpus {scope}" if question.generation is None else f"Generation {question.generation} of corpus {scope}"
+        )
+        raise ValidationError(
+            f"{read} was indexed before passages were looked up by their words: run `headwater reindex --corpus {scope}`, "
+            'which embeds nothing again, or ask with lexical="off".'
+        )
 
 
 def _check_scope(row: Row, scope: Scope) -> None:

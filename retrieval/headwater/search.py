@@ -1,16 +1,21 @@
 """The statement that answers a question, and what is bound in it."""
 
 import math
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from headwater.db import statement
-from headwater.limits import FEW_CHUNKS, FEW_SOURCES, GRAPH_DIMENSIONS, WALKED
+from headwater.errors import LimitError
+from headwater.filters import filter_parameters, filter_predicate
+from headwater.lexical import analyse, language_of, term_id
+from headwater.limits import FEW_CHUNKS, FEW_SOURCES, GRAPH_DIMENSIONS, NORMALISATION, POSTINGS, QUERY_TERMS, WALKED
 from headwater.models import Scope
-from headwater.question import Question
+from headwater.question import Lexical, Question
 from headwater.routes import SHARED
 
 
@@ -28,7 +33,7 @@ class Term:
 
     lexeme: str
     number: int
-    count: int = 1
+    said: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,21 +43,84 @@ class Terms:
     lexicon: str
     terms: tuple[Term, ...]
 
+    @classmethod
+    def of(cls, query: str, lexicon: str) -> "Terms":
+        """The terms of ``query``, each once. A lexicon that this library does not have is an error."""
+        said = Counter(token.term for token in analyse(query, language_of(lexicon)))
+        if len(said) > QUERY_TERMS:
+            raise LimitError(f"query has {len(said):,} different terms: at most {QUERY_TERMS:,} are looked for.")
+        return cls(lexicon, tuple(Term(term, term_id(term), count) for term, count in said.items()))
 
-def search_statement(schema: str, space: Space, question: Question, scope: Scope, slab: int) -> bytes:
+
+@dataclass(frozen=True, slots=True)
+class Ways:
+    """What decides by which way passages are found. None of it decides which passages may be."""
+
+    few_chunks: int = FEW_CHUNKS
+    few_sources: int = FEW_SOURCES
+    walked: int = WALKED
+    postings: int = POSTINGS
+
+
+USUAL_WAYS: Final = Ways()
+
+
+def search_statement(
+    schema: str, space: Space, question: Question, scope: Scope, slab: int, ways: Ways = USUAL_WAYS
+) -> bytes:
     """The SQL that finds the candidates of a question in one corpus, if they lie in ``space`` and in the partition ``slab``."""
-    numbers = {"slab": slab, "dimensions": space.dimensions, "candidates": question.candidates}
-    if slab == SHARED or question.exact or space.dimensions > GRAPH_DIMENSIONS:
-        return statement("search", schema, pointer=question.pointer, **numbers)
-    numbers |= {"few_sources": FEW_SOURCES, "few_chunks": FEW_CHUNKS, "walked": WALKED * question.candidates}
-    return statement("search_graph", schema, pointer=question.pointer, **numbers)
+    is_large = slab != SHARED and not question.exact and space.dimensions <= GRAPH_DIMENSIONS
+    places: dict[str, int | str] = {
+        "pointer": question.pointer,
+        "slab": slab,
+        "dimensions": space.dimensions,
+        "candidates": question.candidates,
+        **(_FILTERED if question.filter else _UNFILTERED),
+        **_LEGS[question.lexical],
+    }
+    if is_large:
+        places |= {"few_chunks": ways.few_chunks, "few_sources": ways.few_sources}
+        places |= {"walked": ways.walked * question.candidates, "postings": ways.postings}
+    if question.lexical != "off":
+        places |= _LOOKED_UP if is_large else _WEIGHED
+    written = (("filtered", filter_predicate(question.filter)),)
+    return statement("search_graph" if is_large else "search", schema, written=written, **places)
+
+
+# Blocks that stand for a place of the statements, and numbers.
+_Places = Mapping[str, int | str]
+_FILTERED: Final[_Places] = {"described": "described", "narrowed": "narrowed_by_filter"}
+_UNFILTERED: Final[_Places] = {"described": "undescribed", "narrowed": "none"}
+_LEXICAL: Final[_Places] = {"known": "with_lexicon", "found": "found_by_both"}
+_LEGS: Final[Mapping[Lexical, _Places]] = {
+    "off": {"known": "none", "lexical": "none", "found": "found_near", "is_exact": "not_asked"},
+    "bm25": {**_LEXICAL, "score": "bm25", "is_picked": "rarest"},
+    "fts": {**_LEXICAL, "score": "fts", "is_picked": "always", "normalisation": NORMALISATION},
+}
+_LOOKED_UP: Final[_Places] = {"lexical": "lexical_graph", "those": "few_shown", "is_exact": "enough"}
+_WEIGHED: Final[_Places] = {
+    "lexical": "lexical_shown",
+    "those": "all_shown",
+    "is_exact": "always",
+    "postings": POSTINGS,
+}
 
 
 def search_parameters(
     question: Question, scope: Scope, space: Space, vector: str, terms: Terms | None = None
 ) -> dict[str, Any]:
     """What is bound in it: the asker, one of the query's forms as a vector, and as terms if the lexical leg is asked for."""
-    return {**asker(question, scope), "identity": space.embedder_identity, "vector": vector}
+    bound = {**asker(question, scope), "identity": space.embedder_identity, "vector": vector}
+    if question.filter is not None:
+        bound |= filter_parameters(question.filter)
+    if terms is not None:
+        bound |= {
+            "lexicon": terms.lexicon,
+            "lexemes": [term.lexeme for term in terms.terms],
+            "numbers": [term.number for term in terms.terms],
+            "said": [term.said for term in terms.terms],
+        }
+    return bound
 
 
 def generations_statement(schema: str) -> bytes:

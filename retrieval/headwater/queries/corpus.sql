@@ -2,7 +2,7 @@
 
 -- pointer --
 -- What the corpus shows, where that lies, and in which space.
-SELECT c.scope_id, c.live_build AS build_id, c.live_gen AS generation, x.embedder_identity, x.dimensions, b.slab,
+SELECT c.scope_id, c.live_build AS build_id, c.live_gen AS generation, x.embedder_identity, x.dimensions, b.slab, b.lexicon, b.n_counted,
        EXISTS (SELECT FROM {schema}.tombstone t WHERE t.scope_id = c.scope_id) AS has_tombstones
 FROM {schema}.scope c
 JOIN {schema}.build b ON b.build_id = c.live_build
@@ -12,11 +12,11 @@ WHERE c.tenant_id = %(tenant)s AND c.resource_id = %(resource)s AND c.corpus_id 
 -- pointer_at --
 -- The same for a generation that was shown once: in the build that the log names for it, if that is still there. If not,
 -- only the scope is known.
-SELECT c.scope_id, b.build_id, b.generation, x.embedder_identity, x.dimensions, b.slab,
+SELECT c.scope_id, b.build_id, b.generation, x.embedder_identity, x.dimensions, b.slab, b.lexicon, b.n_counted,
        EXISTS (SELECT FROM {schema}.tombstone t WHERE t.scope_id = c.scope_id) AS has_tombstones
 FROM {schema}.scope c
 LEFT JOIN LATERAL (
-  SELECT k.build_id, k.space_id, k.slab, %(generation)s::bigint AS generation
+  SELECT k.build_id, k.space_id, k.slab, k.lexicon, k.n_counted, %(generation)s::bigint AS generation
   FROM {schema}.build k
   WHERE k.build_id = ({build_at}) AND k.state IN ('live', 'retired')
     AND %(generation)s::bigint BETWEEN c.min_gen AND c.head_gen) b ON true
@@ -35,7 +35,7 @@ ORDER BY l.gen DESC, l.id DESC LIMIT 1
 -- nothing is searched, and the answer's first columns say what the corpus is.
 pointer AS MATERIALIZED ({pointer}),
 searched AS MATERIALIZED (
-  SELECT scope_id FROM pointer WHERE embedder_identity = %(identity)s AND dimensions = {dimensions} AND slab = {slab}),
+  SELECT scope_id FROM pointer WHERE embedder_identity = %(identity)s AND dimensions = {dimensions} AND slab = {slab} {known}),
 asker AS MATERIALIZED ({asker})
 
 -- generations --

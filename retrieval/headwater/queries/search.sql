@@ -1,5 +1,7 @@
--- The search: one statement for a corpus, one snapshot for everything. {slab}, {dimensions} and limits are numbers, written out so
--- that the one generic plan knows them.
+-- The search: one statement for a corpus, one snapshot for both legs. {slab}, {dimensions} and limits are numbers, written out so
+-- that the one generic plan knows them. {filtered} is what a filter says of d, the document's metadata, and of c, the passage.
+--
+-- A leg gives rev_id, chunk_no, source_id, its score and its rank: the best first, and equal ones by source and number.
 
 -- readable --
 SELECT s.source_pk, s.scope_id, s.source_id, s.sensitivity, s.fence_gen
@@ -11,46 +13,85 @@ WHERE s.scope_id = (SELECT scope_id FROM searched) AND {granted}
 -- plain join the planner begins with every span of the build and probes tombstones for all of them. OFFSET 0 keeps the
 -- generations out of the index: the planner took the one of the build, and read half of its spans for each source (12 ms
 -- instead of 6).
-SELECT sp.rev_id
+SELECT sp.rev_id, {described} AS metadata
 FROM (SELECT * FROM {schema}.span WHERE source_pk = s.source_pk OFFSET 0) sp
 WHERE {visible} AND {labelled} AND {alive}
 LIMIT 1
 
+-- described --
+-- What the origin said of the document, where a filter asks for it.
+(SELECT v.metadata FROM {schema}.document_version v WHERE v.version_id = sp.version_id)
+
+-- undescribed --
+NULL::jsonb
+
+-- gate --
+-- Whether this reader may see a passage, for where one is found before anybody asked. A scalar sub-select with LIMIT, which the
+-- planner cannot turn into a join: it would give up the order of the index.
+(SELECT true
+ FROM {schema}.span sp
+ JOIN {schema}.source s ON s.source_pk = sp.source_pk
+ WHERE sp.rev_id = c.rev_id AND s.scope_id = (SELECT scope_id FROM searched)
+   AND {visible} AND {granted} AND {labelled} AND {alive} {narrowed}
+ LIMIT 1)
+
+-- narrowed_by_filter --
+AND (SELECT {filtered} FROM {schema}.document_version d WHERE d.version_id = sp.version_id LIMIT 1)
+
 -- compared --
 -- Every passage of what is shown, by its distance. A vector without a direction (all zeros) has none: it counts as
 -- unrelated, and stands before the opposite.
-SELECT c.rev_id, c.chunk_no, coalesce(nullif(c.emb <=> %(vector)s::halfvec({dimensions}), 'NaN'), 1) AS distance
-FROM shown
-JOIN {schema}.chunk c ON c.slab = {slab} AND c.rev_id = shown.rev_id
-ORDER BY distance, shown.source_id, c.chunk_no
+SELECT c.rev_id, c.chunk_no, d.source_id, coalesce(nullif(c.emb <=> %(vector)s::halfvec({dimensions}), 'NaN'), 1) AS distance
+FROM shown d
+JOIN {schema}.chunk c ON c.slab = {slab} AND c.rev_id = d.rev_id
+WHERE {filtered}
+ORDER BY distance, d.source_id, c.chunk_no
 LIMIT {candidates}
+
+-- found_near --
+SELECT n.*, row_number() OVER (ORDER BY distance, source_id, chunk_no) AS vector_rank,
+       NULL::float8 AS lexical_score, NULL::bigint AS lexical_rank
+FROM nearest n
+
+-- found_by_both --
+SELECT rev_id, chunk_no, max(distance) AS distance, max(vector_rank) AS vector_rank, max(score) AS lexical_score,
+       max(lexical_rank) AS lexical_rank
+FROM (
+  SELECT rev_id, chunk_no, distance, row_number() OVER (ORDER BY distance, source_id, chunk_no) AS vector_rank,
+         NULL::float8 AS score, NULL::bigint AS lexical_rank
+  FROM nearest
+  UNION ALL
+  SELECT rev_id, chunk_no, NULL, NULL, score, row_number() OVER (ORDER BY score DESC, source_id, chunk_no)
+  FROM matching) b
+GROUP BY rev_id, chunk_no
 
 -- answer --
 -- At least one row if the corpus exists: an unknown one gives none.
-SELECT p.generation, p.embedder_identity, p.dimensions, p.slab, NULL::text AS lexicon, NULL::bool AS lexical_is_exact, h.*
+SELECT p.generation, p.embedder_identity, p.dimensions, p.slab, p.lexicon, ({is_exact}) AS lexical_is_exact, h.*
 FROM pointer p
 LEFT JOIN (
-  SELECT n.rev_id, n.chunk_no, n.distance, row_number() OVER (ORDER BY n.distance, s.source_id, n.chunk_no) AS vector_rank,
-         NULL::float8 AS lexical_score, NULL::int AS lexical_rank, greatest(s.sensitivity, r.sensitivity) AS sensitivity,
+  SELECT f.rev_id, f.chunk_no, coalesce(f.distance, nullif(c.emb <=> %(vector)s::halfvec({dimensions}), 'NaN'), 1) AS distance,
+         f.vector_rank, f.lexical_score, f.lexical_rank, greatest(s.sensitivity, r.sensitivity) AS sensitivity,
          z.tenant_id, z.resource_id, z.corpus_id, s.source_id, k.kind AS provider,
          d.revision, d.title, d.uri, d.metadata AS document_metadata, c.metadata AS chunk_metadata,
          c.start_cp, c.end_cp, c.body
-  FROM nearest n
-  JOIN {schema}.chunk c ON c.slab = {slab} AND c.rev_id = n.rev_id AND c.chunk_no = n.chunk_no
-  JOIN {schema}.revision r ON r.rev_id = n.rev_id
+  FROM ({found}) f
+  JOIN {schema}.chunk c ON c.slab = {slab} AND c.rev_id = f.rev_id AND c.chunk_no = f.chunk_no
+  JOIN {schema}.revision r ON r.rev_id = f.rev_id
   JOIN {schema}.document_version d ON d.version_id = r.version_id
   JOIN {schema}.source s ON s.source_pk = r.source_pk
   JOIN {schema}.scope z ON z.scope_id = s.scope_id
   LEFT JOIN {schema}.connector k ON k.connector_id = s.owner) h ON true
-ORDER BY h.distance, h.source_id, h.chunk_no
+ORDER BY h.vector_rank, h.lexical_rank
 
 -- search --
--- The passages nearest to a vector among those this reader may read, nearest first. One snapshot for everything. Each
--- passage is compared: for small corpora, which share a partition, and whenever somebody wants just that.
+-- Each passage that this reader may read is looked at: in small corpora, which share a partition, and whenever somebody wants
+-- just that.
 WITH {corpus},
 readable AS MATERIALIZED ({readable}),
-shown AS MATERIALIZED (SELECT v.rev_id, s.source_id FROM readable s CROSS JOIN LATERAL ({shown}) v),
+shown AS MATERIALIZED (SELECT v.rev_id, s.source_id, v.metadata FROM readable s CROSS JOIN LATERAL ({shown}) v),
 nearest AS MATERIALIZED ({compared})
+{lexical}
 {answer};
 
 -- search_graph --
@@ -59,33 +100,33 @@ nearest AS MATERIALIZED ({compared})
 WITH {corpus},
 few AS MATERIALIZED ({readable} LIMIT {few_sources} + 1),
 weighed AS MATERIALIZED (
-  SELECT v.rev_id, s.source_id, (SELECT r.n_chunks FROM {schema}.revision r WHERE r.rev_id = v.rev_id) AS n_chunks
+  SELECT v.rev_id, s.source_id, v.metadata, (SELECT r.n_chunks FROM {schema}.revision r WHERE r.rev_id = v.rev_id) AS n_chunks
   FROM few s CROSS JOIN LATERAL ({shown}) v
   WHERE (SELECT count(*) FROM few) <= {few_sources}),
 size AS MATERIALIZED (
   SELECT (SELECT count(*) FROM few) <= {few_sources} AND coalesce(sum(n_chunks), 0) <= {few_chunks} AS is_small FROM weighed),
--- The gate is a scalar sub-select with LIMIT, which the planner cannot turn into a join: it would give up the graph's order.
 walked AS MATERIALIZED (
   SELECT c.rev_id, c.chunk_no, coalesce(nullif(c.emb::halfvec({dimensions}) <=> %(vector)s::halfvec({dimensions}), 'NaN'), 1)
     AS distance
   FROM {schema}.chunk c
-  WHERE c.slab = {slab} AND NOT (SELECT is_small FROM size)
-    AND (SELECT true FROM {schema}.span sp JOIN {schema}.source s ON s.source_pk = sp.source_pk
-         WHERE sp.rev_id = c.rev_id AND s.scope_id = (SELECT scope_id FROM searched)
-           AND {visible} AND {granted} AND {labelled} AND {alive}
-         LIMIT 1)
+  WHERE c.slab = {slab} AND NOT (SELECT is_small FROM size) AND {gate}
   ORDER BY c.emb::halfvec({dimensions}) <=> %(vector)s::halfvec({dimensions})
   LIMIT {walked}),
 walk AS MATERIALIZED (
   SELECT NOT is_small AND (SELECT count(*) FROM walked) < {candidates} AS is_short FROM size),
 shown AS MATERIALIZED (
-  SELECT rev_id, source_id FROM weighed WHERE (SELECT is_small FROM size)
+  SELECT rev_id, source_id, metadata FROM weighed WHERE (SELECT is_small FROM size)
   UNION ALL
-  SELECT v.rev_id, s.source_id FROM ({readable}) s CROSS JOIN LATERAL ({shown}) v WHERE (SELECT is_short FROM walk)),
+  SELECT v.rev_id, s.source_id, v.metadata
+  FROM ({readable}) s CROSS JOIN LATERAL ({shown}) v WHERE (SELECT is_short FROM walk)),
 nearest AS MATERIALIZED (
   SELECT * FROM ({compared}) c
   UNION ALL
-  SELECT * FROM walked WHERE NOT (SELECT is_short FROM walk)
-  ORDER BY distance, rev_id, chunk_no
+  SELECT w.rev_id, w.chunk_no, s.source_id, w.distance
+  FROM (SELECT * FROM walked WHERE NOT (SELECT is_short FROM walk) ORDER BY distance FETCH FIRST {candidates} ROWS WITH TIES) w
+  JOIN {schema}.revision r ON r.rev_id = w.rev_id
+  JOIN {schema}.source s ON s.source_pk = r.source_pk
+  ORDER BY distance, source_id, chunk_no
   LIMIT {candidates})
+{lexical}
 {answer};

@@ -1,7 +1,8 @@
 """A corpus written row by row, so that a test of reading can hold any state: also those that writers never leave."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import sha256
 from typing import Any, LiteralString, cast
@@ -12,10 +13,13 @@ from psycopg import sql as names
 from psycopg.types.json import Jsonb
 
 from headwater.embedders import Embedder
+from headwater.lexical import TERM_IDS, analyse, language_of, saturated, term_id
 from headwater.models import Scope
+from headwater.routes import USUAL
 
 LABELS = {"public": 0, "internal": 1, "confidential": 2, "restricted": 3}
 FOREVER = 2**63 - 1
+AVERAGE = 8.0  # terms of a passage
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,9 @@ class CorpusRows:
     scope_id: int = 0
     build_id: int = 0  # what is added goes there,
     slab: int = 0  # and its passages here
+    lexicon: str | None = USUAL.lexicon  # how the terms of builds begun from now on are made
+    counted: Counter[int] = field(default_factory=Counter)  # in how many of the passages added each term stands
+    passages: int = 0
 
     def __post_init__(self) -> None:
         self.scope_id = self._one(
@@ -68,13 +75,27 @@ class CorpusRows:
             self._run(f"CREATE TABLE {partition} (LIKE {{}}.chunk INCLUDING ALL, CHECK (slab = {self.slab}))")
             self._run(f"ALTER TABLE {{}}.chunk ATTACH PARTITION {partition} FOR VALUES IN ({self.slab})")
         self.build_id = self._one(
-            "INSERT INTO {}.build (scope_id, space_id, state, slab, head_gen) VALUES (%s, %s, 'retired', %s, 1)"
-            " RETURNING build_id",
+            "INSERT INTO {}.build (scope_id, space_id, state, slab, head_gen, lexicon, avgdl)"
+            " VALUES (%s, %s, 'retired', %s, 1, %s, %s) RETURNING build_id",
             self.scope_id,
             space_id,
             self.slab,
+            self.lexicon,
+            AVERAGE,
         )
+        self.counted, self.passages = Counter(), 0
         return self.build_id
+
+    def count_terms(self) -> None:
+        """The build's statistics become those of all that was added to it, whether it is shown or not."""
+        self.execute("DELETE FROM {}.term_df WHERE build_id = %s", self.build_id)
+        self.execute("UPDATE {}.build SET n_counted = %s WHERE build_id = %s", self.passages, self.build_id)
+        self.execute(
+            "INSERT INTO {}.term_df (build_id, term, df) SELECT %s, * FROM unnest(%s::int[], %s::bigint[])",
+            self.build_id,
+            list(self.counted),
+            list(self.counted.values()),
+        )
 
     def make_graph(self) -> None:
         """The index of a partition, made when it is full, as for a corpus that is re-indexed."""
@@ -83,6 +104,7 @@ class CorpusRows:
             f"CREATE INDEX ON {{}}.chunk_s{self.slab} USING hnsw ((emb::halfvec({dimensions})) halfvec_cosine_ops)"
             " WITH (m = 16, ef_construction = 200)"
         )
+        self._run(f"CREATE INDEX ON {{}}.chunk_s{self.slab} USING gin (tsv) WITH (fastupdate = off)")
 
     def show_build(self, build_id: int | None = None) -> None:
         """Readers see that build, or the last one begun, and the one before is retired."""
@@ -263,6 +285,21 @@ class CorpusRows:
             name,
         )
 
+    def words(self, text: str) -> tuple[str | None, str | None]:
+        """The columns of a passage's terms. It is counted."""
+        if self.lexicon is None:
+            return None, None
+        tokens = analyse(text, language_of(self.lexicon))
+        weights: dict[int, float] = {}
+        for term, occurrences in Counter(token.term for token in tokens).items():
+            weight = saturated(occurrences, length=len(tokens), average=AVERAGE)
+            weights[term_id(term)] = weights.get(term_id(term), 0) + weight
+        self.counted.update(weights.keys())
+        self.passages += 1
+        places = " ".join(f"{_quoted(token.term)}:{min(token.position, 16_383)}" for token in tokens)
+        entries = ",".join(f"{term + 1}:{weight}" for term, weight in weights.items())
+        return places, f"{{{entries}}}/{TERM_IDS}"
+
     def _chunks(
         self,
         rev_id: int,
@@ -288,13 +325,19 @@ class CorpusRows:
                         sha256(text.encode()).digest(),
                         Jsonb(dict(metadata[number - 1]) if metadata else {}),
                         text,
+                        *self.words(text),
                     )
                 )
                 start += len(text) + 1
             cursor.executemany(
                 self._named(
-                    "INSERT INTO {}.chunk (slab, rev_id, chunk_no, scope_id, start_cp, end_cp, emb, input_sha256, metadata, body)"
-                    " VALUES (%s, %s, %s, %s, %s, %s, %s::halfvec, %s, %s, %s)"
+                    "INSERT INTO {}.chunk (slab, rev_id, chunk_no, scope_id, start_cp, end_cp, emb, input_sha256, metadata, body,"
+                    " tsv, bm) VALUES (%s, %s, %s, %s, %s, %s, %s::halfvec, %s, %s, %s, %s::tsvector, %s::sparsevec)"
                 ),
                 rows,
             )
+
+
+def _quoted(lexeme: str) -> str:
+    doubled = lexeme.replace("\\", "\\\\").replace("'", "''")
+    return f"'{doubled}'"

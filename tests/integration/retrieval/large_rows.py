@@ -10,10 +10,12 @@ import numpy as np
 import psycopg
 from numpy.typing import NDArray
 
-from headwater import Scope
-from headwater.db import connect, statement
+from headwater import Authorization, Scope
+from headwater.db import connect
 from headwater.embedders.hashing import HashEmbedder
-from headwater.search import as_halfvec
+from headwater.question import Question
+from headwater.rows import Row
+from headwater.search import Space, Ways, as_halfvec, search_parameters, search_statement
 from tests.integration.retrieval.corpus_rows import CorpusRows
 
 DIMENSIONS = 32
@@ -30,44 +32,36 @@ class Large:
     connection: psycopg.Connection
 
     def search(
-        self,
-        question: NDArray[np.float64],
-        reader: str,
-        *,
-        name: str = "search_graph",
-        candidates: int = 10,
-        few_chunks: int = FEW_CHUNKS,
-        few_sources: int = FEW_SOURCES,
+        self, question: NDArray[np.float64], reader: str, *, candidates: int = 10, exact: bool = False, **ways: int
     ) -> list[tuple[str, int]]:
         """Source and number of each passage found, nearest first."""
-        sql = self.sql(name, candidates=candidates, few_chunks=few_chunks, few_sources=few_sources)
+        sql = self.sql(candidates=candidates, exact=exact, **ways)
         rows = self.connection.execute(sql, self.bound(question, reader)).fetchall()
-        return [(row[16], row[7]) for row in rows if row[6] is not None]
+        return [(row.source_id, row.chunk_no) for row in (Row(*values) for values in rows) if row.rev_id is not None]
 
-    def sql(self, name: str = "search_graph", *, candidates: int = 10, few_chunks: int, few_sources: int) -> bytes:
-        numbers = {"slab": self.rows.slab, "dimensions": self.rows.embedder.dimensions, "candidates": candidates}
-        if name == "search_graph":
-            numbers |= {"few_chunks": few_chunks, "few_sources": few_sources, "walked": 4 * candidates}
-        return statement(name, "headwater", **numbers)
+    def sql(
+        self, *, candidates: int = 10, exact: bool = False, few_chunks: int = FEW_CHUNKS, few_sources: int = FEW_SOURCES
+    ) -> bytes:
+        ways = Ways(few_chunks=few_chunks, few_sources=few_sources)
+        asked = self.asked("all", candidates=candidates, exact=exact)
+        return search_statement("headwater", self.space, asked, self.rows.scope, self.rows.slab, ways)
 
     def bound(self, question: NDArray[np.float64], reader: str) -> dict[str, Any]:
-        return {
-            "tenant": "t1",
-            "resource": "docs",
-            "corpus": self.rows.scope.corpus_id,
-            "principal": reader,
-            "groups": [],
-            "access_version": None,
-            "identity": self.rows.embedder.identity,
-            "vector": as_halfvec(question.astype(np.float32)),
-            "labels": [0, 1, 2],
-        }
+        vector = as_halfvec(question.astype(np.float32))
+        return search_parameters(self.asked(reader), self.rows.scope, self.space, vector)
 
-    def plan(self, question: NDArray[np.float64], reader: str, **limits: int) -> str:
+    def asked(self, reader: str, *, candidates: int = 10, exact: bool = False) -> Question:
+        who = Authorization(principal_id=reader, tenant_id="t1")
+        scope = self.rows.scope
+        return Question.checked("?", scope=scope, authorization=who, top_k=1, candidates=candidates, exact=exact)
+
+    @property
+    def space(self) -> Space:
+        return Space(self.rows.embedder.identity, self.rows.embedder.dimensions)
+
+    def plan(self, question: NDArray[np.float64], reader: str, **ways: int) -> str:
         """What the statement really does, as Postgres tells it."""
-        explained = b"EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, BUFFERS OFF) " + self.sql(
-            few_chunks=limits.get("few_chunks", FEW_CHUNKS), few_sources=limits.get("few_sources", FEW_SOURCES)
-        )
+        explained = b"EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, BUFFERS OFF) " + self.sql(**ways)
         return "\n".join(line for (line,) in self.connection.execute(explained, self.bound(question, reader)))
 
 

@@ -79,7 +79,7 @@ def test_every_gate_stands_in_every_way(small: Large, what: str, few_sources: in
     assert (one == [("near", 1)]) is (what in SHOWN)
     assert len(one) == 1  # and what is withheld takes nobody's place
     assert len(every) == (7 if what in SHOWN else 5)
-    assert every == small.search(question, "alice", name="search")
+    assert every == small.search(question, "alice", exact=True)
 
 
 @pytest.mark.parametrize("few_sources", [0, FEW_SOURCES], ids=["walked", "compared"])
