@@ -1,16 +1,15 @@
-"""From passages to a result: blocks of text that fit the host's limits, and a citation for each of them."""
+"""From passages to a result: hits, the blocks of text that fit the host's limits, and a citation for each of them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Literal
 
-from headwater.limits import CHARACTERS_PER_TOKEN
+from headwater.blocks import Room, fill
 from headwater.models import Citation, Hit, Provenance, RetrievalResult, Scores, Trust
 from headwater.question import Question
 from headwater.rows import Candidate
 
-SEPARATOR: Final = "\n\n"
 TRUST: Final = Trust()
 
 
@@ -79,93 +78,20 @@ def assemble(
     generation: int | None,
     rerank_error: str | None = None,
 ) -> RetrievalResult:
-    """The passages, best first, as many as were asked for and fit; their blocks stand in the order of ``layout``.
-
-    Prefixes and separators count toward both limits. The first passage that does not fit is shortened, and ends the
-    list; if nothing of it fits, it is left out. Where a post-processor wrote what a prompt shows, the shorter of the two
-    texts takes its room first, so that more context never costs a passage; a longer one replaces it where there is room.
-    """
-    room = _Room(question.max_result_bytes, question.max_context_tokens * CHARACTERS_PER_TOKEN)
-    blocks: list[_Block] = []
-    truncated = False
-    for one in passages[: question.top_k]:
-        head = f"{SEPARATOR if blocks else ''}[{one.candidate.chunk_id}] "
-        whole, is_prompt_text = _shorter(one.hit)
-        text = room.after(head).cut(whole)
-        truncated = len(text) < len(whole)
-        if text:
-            room = room.after(head).after(text)
-            blocks.append(_Block(one, text, is_prompt_text))
-        if truncated:
-            break
-    for place, block in enumerate(blocks):
-        hit = block.passage.hit
-        if hit.prompt_text is not None and block.text == hit.text:
-            wider = room.before(block.text).after(hit.prompt_text)
-            if wider.is_enough:
-                room, blocks[place] = wider, replace(block, text=hit.prompt_text, is_prompt_text=True)
-    hits = [block.hit() for block in blocks]
-    citations = [_citation(block.passage.candidate, hit) for block, hit in zip(blocks, hits, strict=True)]
-    laid_out = [blocks[place] for place in layout if place < len(blocks)]
+    """The passages, best first, as many as were asked for and fit; their blocks stand in the order of ``layout``."""
+    room = Room.within(max_result_bytes=question.max_result_bytes, max_context_tokens=question.max_context_tokens)
+    best = passages[: question.top_k]
+    blocks = fill([one.hit for one in best], room=room, layout=layout)
     return RetrievalResult.model_construct(
         query=question.query,
-        text=SEPARATOR.join(f"[{block.passage.candidate.chunk_id}] {block.text}" for block in laid_out),
-        hits=tuple(hits),
-        citations=tuple(citations),
-        truncated=truncated,
+        text=blocks.text,
+        hits=blocks.hits,
+        citations=tuple(_citation(one.candidate, hit) for one, hit in zip(best, blocks.hits, strict=False)),
+        truncated=blocks.truncated,
         generation=generation,
         rerank_error=rerank_error,
         trust=TRUST,
     )
-
-
-def _shorter(hit: Hit) -> tuple[str, bool]:
-    """What takes its room first, and whether a post-processor wrote it."""
-    if hit.prompt_text is not None and len(hit.prompt_text) < len(hit.text):
-        return hit.prompt_text, True
-    return hit.text, False
-
-
-@dataclass(frozen=True, slots=True)
-class _Block:
-    """What stands of a passage in the text of a result."""
-
-    passage: Passage
-    text: str
-    is_prompt_text: bool
-
-    def hit(self) -> Hit:
-        hit = self.passage.hit
-        text, prompt_text = (hit.text, self.text) if self.is_prompt_text else (self.text, None)
-        if (text, prompt_text) == (hit.text, hit.prompt_text):
-            return hit
-        return hit.model_copy(update={"text": text, "prompt_text": prompt_text})
-
-
-@dataclass(frozen=True, slots=True)
-class _Room:
-    """What is left of both limits. It may be less than nothing: then every cut is empty."""
-
-    utf8_bytes: int
-    characters: int
-
-    @property
-    def is_enough(self) -> bool:
-        return self.utf8_bytes >= 0 and self.characters >= 0
-
-    def after(self, text: str) -> "_Room":
-        return _Room(self.utf8_bytes - len(text.encode()), self.characters - len(text))
-
-    def before(self, text: str) -> "_Room":
-        return _Room(self.utf8_bytes + len(text.encode()), self.characters + len(text))
-
-    def cut(self, text: str) -> str:
-        """As much of the beginning of ``text`` as fits, never part of a character."""
-        beginning = text[: max(0, self.characters)]
-        encoded = beginning.encode()
-        if len(encoded) <= self.utf8_bytes:
-            return beginning
-        return encoded[: max(0, self.utf8_bytes)].decode(errors="ignore")  # ignores the half character at the end
 
 
 def _citation(candidate: Candidate, hit: Hit) -> Citation:

@@ -20,8 +20,10 @@ from headwater.finding import Ranked, look, ranked
 from headwater.hooks import Hooks
 from headwater.limits import DIMENSIONS_MAX
 from headwater.models import Hit, RetrievalResult
-from headwater.prompts import Arranged, arrange
-from headwater.prompts.keys import key_of
+from headwater.prompts import Arranged, arrange, reach
+from headwater.prompts.expansion import Surroundings
+from headwater.prompts.keys import Key, key_of
+from headwater.prompts.surroundings import read_surroundings, surroundings_statement
 from headwater.question import Question
 from headwater.recheck import Audit, Verdict, denied_statement, recheck_statement
 from headwater.redaction import redacted, redacted_text
@@ -72,7 +74,7 @@ def recipe(question: Question, means: Means, hooks: Hooks, audit: Audit, *, requ
         best = passages[: question.top_k]
         layout: Sequence[int] = range(len(best))
         if hooks.post_processors and best:
-            best, layout = yield from _arranged(best, question, hooks)
+            best, layout = yield from _arranged(best, question, means, hooks)
         result = assemble(question, best, layout=layout, generation=finds.generation, rerank_error=rerank_error)
         span.set(hits=len(result.hits), truncated=result.truncated)
     _tell(request, result, audit)
@@ -184,13 +186,18 @@ def _reranked(
 
 
 def _arranged(
-    best: Sequence[Passage], question: Question, hooks: Hooks
+    best: Sequence[Passage], question: Question, means: Means, hooks: Hooks
 ) -> Generator[Effect, Any, tuple[list[Passage], Sequence[int]]]:
     """The passages as a prompt should have them: which matter most, what is shown of each, and where it stands."""
+    steps, redactor = hooks.post_processors, hooks.redactor
+    around: Mapping[Key, Surroundings] = {}
+    if (wanted := reach(steps)) is not None:
+        candidates = [one.candidate for one in best]
+        (rows,) = yield from fetched(surroundings_statement(means.schema, question, candidates, wanted))
+        around = read_surroundings(rows, candidates)
+    redact = None if redactor is None else lambda text: redacted_text(text, redactor)
     hits = [one.hit for one in best]
-    arranged: Arranged = yield from called(
-        lambda: arrange(hooks.post_processors, question.query, hits, redact=hooks.redactor)
-    )
+    arranged: Arranged = yield from called(lambda: arrange(steps, question.query, hits, around, redact=redact))
     own = {key_of(one.hit): one for one in best}
     return [replace(own[key_of(hit)], hit=hit) for hit in arranged.hits], arranged.layout
 
