@@ -27,6 +27,7 @@ def test_these_are_the_commands() -> None:
         "connector remove",
         "connector test",
         "doctor",
+        "evaluate",
         "gc",
         "generation list",
         "generation pin",

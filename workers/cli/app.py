@@ -18,6 +18,7 @@ from workers.cli.console import ColourChoice, Output
 from workers.cli.context import Invocation
 from workers.cli.doctor import doctor_command
 from workers.cli.errors import EXIT_FAILED, exit_status, sentence_of
+from workers.cli.evaluate import evaluate_command
 from workers.cli.gc import gc_command
 from workers.cli.generation import generation_group
 from workers.cli.migrate import migrate_command
@@ -89,6 +90,7 @@ for command in (
     sync_group,
     schedule_group,
     search_command,
+    evaluate_command,
     status_command,
     source_group,
     rename_command,
