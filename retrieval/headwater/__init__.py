@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from headwater.chunking import Chunk, chunk_markdown, chunk_text
+    from headwater.context import context_provider
     from headwater.embedders import Embedder, resolve_embedder
     from headwater.errors import (
         AccessError,
@@ -12,11 +13,14 @@ if TYPE_CHECKING:
         HeadwaterError,
         LimitError,
         PermanentError,
+        RerankError,
         ScopeError,
         StoreError,
         TransientError,
         ValidationError,
     )
+    from headwater.evidence import evidence_from_citation
+    from headwater.fusion import fuse_reciprocal_rank
     from headwater.models import (
         AccessDenied,
         Authorization,
@@ -25,8 +29,10 @@ if TYPE_CHECKING:
         Provenance,
         RetrievalResult,
         Scope,
+        Scores,
         Trust,
     )
+    from headwater.rerankers import Reranker, resolve_reranker
     from headwater.retriever import AsyncRetriever, Retriever
 
 __all__ = [
@@ -43,25 +49,33 @@ __all__ = [
     "LimitError",
     "PermanentError",
     "Provenance",
+    "RerankError",
+    "Reranker",
     "RetrievalResult",
     "Retriever",
     "Scope",
     "ScopeError",
+    "Scores",
     "StoreError",
     "TransientError",
     "Trust",
     "ValidationError",
     "chunk_markdown",
     "chunk_text",
+    "context_provider",
+    "evidence_from_citation",
+    "fuse_reciprocal_rank",
     "resolve_embedder",
+    "resolve_reranker",
 ]
 
 if not TYPE_CHECKING:  # checkers would take any name for one that exists
+    _MODULES = ("errors", "models", "chunking", "embedders", "fusion", "rerankers", "evidence", "context", "retriever")
 
     def __getattr__(name):
         """A public name, imported when it is first asked for: numpy and psycopg take 0.2 s, errors and models do not."""
         if name in __all__:
-            for module in ("errors", "models", "chunking", "embedders", "retriever"):
+            for module in _MODULES:
                 found = getattr(import_module(f"headwater.{module}"), name, None)
                 if found is not None:
                     globals()[name] = found

@@ -21,7 +21,9 @@ from headwater import (
     Trust,
     chunk_markdown,
     chunk_text,
+    fuse_reciprocal_rank,
     resolve_embedder,
+    resolve_reranker,
 )
 
 
@@ -53,6 +55,15 @@ class ListEmbedder:
         return [[0.0, 1.0] for _ in texts]
 
 
+class Reversed:
+    """A reranker of a host's own."""
+
+    is_hosted = False
+
+    def rerank(self, query: str, hits: Sequence[Hit]) -> list[Hit]:
+        return list(reversed(hits))
+
+
 EMBEDDERS: list[Embedder] = [ArrayEmbedder(), ListEmbedder(), resolve_embedder("hash:64")]
 SCOPE = Scope(tenant_id="t1", resource_id="docs", corpus_id="handbook")
 ALICE = Authorization(principal_id="alice", tenant_id="t1", group_ids=("eng",), access_version=3)
@@ -77,10 +88,22 @@ def asks(dsn: str) -> None:
             authorization=ALICE,
             top_k=5,
             candidates=20,
+            lexical="bm25",
+            fusion="weighted",
+            rrf_k=60,
+            filter={"category": "security", "year": {"gte": 2024}},
+            reranker=resolve_reranker("none"),
+            on_rerank_error="keep",
+            sensitivities=("public", "internal"),
+            exact=True,
             max_result_bytes=65_536,
             max_context_tokens=2_000,
             on_access_denied=audited,
+            redactor=str.upper,
+            rewriter=lambda query: [query.lower()],
+            post_processors="mmr,lost_in_middle",
         )
+        retriever.retrieve("q", scopes=[SCOPE, SCOPE], authorization=ALICE, reranker=Reversed())
     Retriever.connect(dsn, embedder=ArrayEmbedder()).close()
 
 
@@ -103,6 +126,7 @@ def reads(result: RetrievalResult) -> None:
     for hit in result.hits:
         assert_type(hit.text, str)
         assert_type(hit.score, float)
+        assert_type(hit.scores.lexical, float | None)
         assert_type(hit.title, str | None)
         assert_type(hit.locator, str | None)
         assert_type(hit.metadata, dict[str, Any])
@@ -116,8 +140,15 @@ def reads(result: RetrievalResult) -> None:
 def refused(retriever: Retriever) -> None:
     """What must not pass. A wrong call that is accepted makes its comment unused, which is an error too."""
     retriever.retrieve("q", scope=SCOPE)  # type: ignore[call-arg]  # nobody asks  # pyright: ignore[reportCallIssue]
-    retriever.retrieve("q", authorization=ALICE)  # type: ignore[call-arg]  # no corpus  # pyright: ignore[reportCallIssue]
-    retriever.retrieve("q", SCOPE, ALICE)  # type: ignore[call-arg]  # by position  # pyright: ignore[reportCallIssue]
+    retriever.retrieve("q", scope=SCOPE, authorization=ALICE, lexical="on")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    retriever.retrieve("q", SCOPE, ALICE)  # type: ignore[call-arg, arg-type]  # by position  # pyright: ignore[reportCallIssue]
+
+
+def fuses(result: RetrievalResult) -> None:
+    for item, score in fuse_reciprocal_rank([["a", "b"], ["a", "c", "b"]], k=60):
+        assert_type(item, str)
+        assert_type(score, float)
+    assert_type(fuse_reciprocal_rank([result.hits, result.hits])[0].item, Hit)
 
 
 def cuts() -> None:

@@ -9,9 +9,10 @@ import headwater
 
 PUBLIC = {
     "AccessDenied", "AccessError", "AsyncRetriever", "Authorization", "Chunk", "Citation", "Embedder", "EmbedderMismatch",
-    "HeadwaterError", "Hit", "LimitError", "PermanentError", "Provenance", "RetrievalResult", "Retriever", "Scope",
-    "ScopeError", "StoreError", "TransientError", "Trust", "ValidationError", "chunk_markdown", "chunk_text",
-    "resolve_embedder",
+    "HeadwaterError", "Hit", "LimitError", "PermanentError", "Provenance", "RerankError", "Reranker", "RetrievalResult",
+    "Retriever", "Scope", "ScopeError", "Scores", "StoreError", "TransientError", "Trust", "ValidationError", "chunk_markdown",
+    "chunk_text", "context_provider", "evidence_from_citation", "fuse_reciprocal_rank", "resolve_embedder",
+    "resolve_reranker",
 }  # fmt: skip
 
 
@@ -22,7 +23,7 @@ def test_the_public_surface_is_this_list() -> None:
 
 def test_what_it_lists_is_what_it_has() -> None:
     assert set(dir(headwater)) >= PUBLIC
-    assert not hasattr(headwater, "resolve_reranker")
+    assert not hasattr(headwater, "resolve_connector")
 
 
 def test_its_errors_and_models_cost_no_numpy_and_no_psycopg() -> None:
