@@ -6,6 +6,7 @@ HeadwaterError                    .code, and one sentence that says what to do
 ├── ValidationError (ValueError)  an argument is malformed
 │   └── RerankError               a reranker failed, or gave something other than the passages in another order
 ├── LimitError (ValueError)       an argument is above its cap: caps are errors, never clamps
+│   └── RerankLimitError          a reranker would read too much, is asked too often at once, or did not answer in time
 ├── ScopeError (ValueError)       another tenant, or a scope that was not asked for
 ├── AccessError (PermissionError) a grant is missing
 ├── EmbedderMismatch              vectors of different spaces would be compared
@@ -53,6 +54,10 @@ class LimitError(HeadwaterError, ValueError):
     """An argument is above its cap."""
 
     code = "ERR_HEADWATER_LIMIT"
+
+
+class RerankLimitError(LimitError):
+    """A reranker would read too much, is asked too often at once, answered too much, or did not answer in time."""
 
 
 class ScopeError(HeadwaterError, ValueError):

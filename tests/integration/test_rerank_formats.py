@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from headwater.errors import LimitError, RerankError, ValidationError
+from headwater.errors import RerankError, RerankLimitError, ValidationError
 from headwater.rerankers import resolve_reranker
 from headwater.rerankers.openai_compatible import OpenAiCompatibleReranker
 from headwater.rerankers.tei import TeiReranker
@@ -245,7 +245,7 @@ def test_an_answer_of_the_limit_is_read_and_one_byte_more_is_not(server: Running
     server.answer = answering(body.ljust(65_536))
     assert reranker.rerank("query", HITS[:1]) == HITS[:1]
     server.answer = answering(body.ljust(65_537))
-    with pytest.raises(LimitError, match="65,536 bytes"):
+    with pytest.raises(RerankLimitError, match="65,536 bytes"):
         reranker.rerank("query", HITS[:1])
 
 
@@ -257,7 +257,7 @@ def test_an_answer_without_an_end_is_given_up(server: RunningReranker) -> None:
 
     server.given_up.clear()
     server.answer = endless
-    with pytest.raises(LimitError, match="65,536 bytes"):
+    with pytest.raises(RerankLimitError, match="65,536 bytes"):
         TeiReranker(server.url, allow_loopback=True, timeout_s=PLENTY_S).rerank("query", HITS[:1])
     assert server.given_up.wait(30), "the connection was closed"
 

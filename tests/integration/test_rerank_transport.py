@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from headwater.addresses import Reach
-from headwater.errors import LimitError, RerankError, ValidationError
+from headwater.errors import RerankError, RerankLimitError, ValidationError
 from headwater.rerankers import resolve_reranker
 from headwater.rerankers.bounded import Bounded
 from headwater.rerankers.tei import TeiReranker
@@ -169,7 +169,7 @@ def test_an_answer_that_does_not_come_to_its_end_is_given_up_by_the_deadline(
     server.given_up.clear()
     server.answer = answer
     begun = time.monotonic()
-    with pytest.raises(LimitError, match=r"did not answer within 0\.3 s"):
+    with pytest.raises(RerankLimitError, match=r"did not answer within 0\.3 s"):
         plain(server, timeout_s=SHORT_S).rerank("query", HITS)
     assert SHORT_S * 0.9 <= time.monotonic() - begun < SHORT_S + 5, name
     server.answer = GOOD
@@ -181,7 +181,7 @@ def test_a_request_that_is_not_read_is_given_up_by_the_deadline() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         port = listening.getsockname()[1]
         reranker = TeiReranker(f"http://127.0.0.1:{port}", allow_loopback=True, timeout_s=SHORT_S)
-        with pytest.raises(LimitError, match="did not answer within"):
+        with pytest.raises(RerankLimitError, match="did not answer within"):
             reranker.rerank("query", ranked_hits("x" * 30_000_000))
 
 
@@ -189,7 +189,7 @@ def test_a_handshake_that_does_not_end_is_given_up_by_the_deadline(named: Certif
     with socket.create_server(("127.0.0.1", 0)) as listening:
         transport = PinnedTransport(LOOPBACK, timeout_s=SHORT_S, tls=named.trusting, lookup=Names(["127.0.0.1"]))
         url = f"https://rerank.test:{listening.getsockname()[1]}"
-        with pytest.raises(LimitError, match="did not answer within"):
+        with pytest.raises(RerankLimitError, match="did not answer within"):
             TeiReranker(url, timeout_s=SHORT_S, transport=transport).rerank("query", HITS)
 
 
@@ -241,7 +241,7 @@ def test_a_connection_that_is_reset_is_one_that_broke_off(server: RunningReranke
         stream.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\x00\x00\x00\x00\x00\x00\x00")
 
     server.answer = reset
-    with pytest.raises(LimitError, match="broke off"):
+    with pytest.raises(RerankLimitError, match="broke off"):
         plain(server).rerank("query", HITS)
     server.answer = GOOD
 
@@ -249,7 +249,7 @@ def test_a_connection_that_is_reset_is_one_that_broke_off(server: RunningReranke
 def test_nobody_there_is_a_limit_error_that_names_the_host() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         port = listening.getsockname()[1]
-    with pytest.raises(LimitError, match=f"127.0.0.1:{port} could not be reached"):
+    with pytest.raises(RerankLimitError, match=f"127.0.0.1:{port} could not be reached"):
         TeiReranker(f"http://127.0.0.1:{port}", allow_loopback=True, timeout_s=PLENTY_S).rerank("query", HITS)
 
 
@@ -260,7 +260,7 @@ def test_a_name_that_leads_nowhere_is_one_that_could_not_be_reached(error: Excep
 
     for lookup in (fail, Names([])):
         transport = PinnedTransport(Reach(), timeout_s=PLENTY_S, lookup=lookup)
-        with pytest.raises(LimitError, match=r"rerank\.test could not be reached"):
+        with pytest.raises(RerankLimitError, match=r"rerank\.test could not be reached"):
             TeiReranker("https://rerank.test", transport=transport).rerank("query", HITS)
 
 
@@ -328,7 +328,7 @@ def test_a_bounded_one_fails_with_errors_of_rerankers_only(server: RunningRerank
     reranker = resolve_reranker(f"tei:{server.url}", allow_loopback=True, timeout_s=SHORT_S)
     assert reranker is not None
     server.answer = silent
-    with pytest.raises(LimitError):
+    with pytest.raises(RerankLimitError):
         reranker.rerank("query", HITS)
     inside = TeiReranker("https://rerank.test", transport=PinnedTransport(Reach(), timeout_s=1, lookup=Names(["::1"])))
     with pytest.raises(RerankError, match="may not be asked"):

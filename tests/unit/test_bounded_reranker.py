@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headwater.errors import HeadwaterError, LimitError, PermanentError, RerankError, ValidationError
+from headwater.errors import HeadwaterError, LimitError, PermanentError, RerankError, RerankLimitError, ValidationError
 from headwater.models import Hit
 from headwater.rerankers.bounded import Bounded
 from headwater.testing import FakeReranker
@@ -131,7 +131,7 @@ def test_what_a_foreign_error_says_stays_out() -> None:
         assert secret not in repr(raised.value)
 
 
-@pytest.mark.parametrize("error", [RerankError("Bad scores."), LimitError("Too long.")])
+@pytest.mark.parametrize("error", [RerankError("Bad scores."), RerankLimitError("Too long.")])
 def test_what_a_reranker_says_of_itself_is_said_as_it_is(error: HeadwaterError) -> None:
     with pytest.raises(type(error)) as raised:
         asked(Answering(lambda *_: (_ for _ in ()).throw(error)))
@@ -144,6 +144,8 @@ def test_any_other_of_our_errors_is_one_of_the_reranker() -> None:
 
     with pytest.raises(RerankError, match=r"Answering failed: Install headwater\[onnx\]\."):
         asked(Answering(fail))
+    with pytest.raises(RerankLimitError, match="Too long"):
+        asked(Answering(lambda *_: (_ for _ in ()).throw(LimitError("Too long."))))
 
 
 @pytest.mark.parametrize("abort", [KeyboardInterrupt, SystemExit, asyncio.CancelledError])
@@ -162,35 +164,35 @@ def test_input_is_measured_in_bytes_of_json_and_the_reranker_is_not_asked_above_
     size = len('{"query": "q", "texts": ["年假", "é"]}'.encode())
     reranker = Answering(lambda _, given: given)
     assert asked(reranker, hits, "q", max_input_bytes=size)
-    with pytest.raises(LimitError, match=f"{size} bytes, and may read {size - 1}"):
+    with pytest.raises(RerankLimitError, match=f"{size} bytes, and may read {size - 1}"):
         asked(reranker, hits, "q", max_input_bytes=size - 1)
     assert reranker.calls == 1
 
 
 def test_by_default_64_kibibytes_are_read() -> None:
     assert asked(FakeReranker(), ranked_hits("x" * 65_000))
-    with pytest.raises(LimitError, match="may read 65,536"):
+    with pytest.raises(RerankLimitError, match="may read 65,536"):
         asked(FakeReranker(), ranked_hits("x" * 65_536))
 
 
 def test_too_much_input_is_refused_before_a_busy_reranker_is(held: Held) -> None:
     bounded = Bounded(held, max_concurrent=1, max_input_bytes=100, timeout_s=0.01)
-    with pytest.raises(LimitError, match="longer than"):
+    with pytest.raises(RerankLimitError, match="longer than"):
         bounded.rerank("query", HITS)
-    with pytest.raises(LimitError, match="bytes"):
+    with pytest.raises(RerankLimitError, match="bytes"):
         bounded.rerank("query" * 20, HITS)
-    with pytest.raises(LimitError, match="busy"):
+    with pytest.raises(RerankLimitError, match="busy"):
         bounded.rerank("query", HITS)
 
 
 def test_a_call_that_hangs_is_given_up_and_keeps_its_place_until_it_ends(held: Held) -> None:
     bounded = Bounded(held, max_concurrent=2, timeout_s=0.01)
     for _ in range(2):
-        with pytest.raises(LimitError, match=r"Held took longer than 0\.01 s"):
+        with pytest.raises(RerankLimitError, match=r"Held took longer than 0\.01 s"):
             bounded.rerank("query", HITS)
         assert held.begun.acquire(timeout=60)
     for _ in range(3):
-        with pytest.raises(LimitError, match="busy with 2 calls"):
+        with pytest.raises(RerankLimitError, match="busy with 2 calls"):
             bounded.rerank("query", HITS)
     assert not held.begun.acquire(blocking=False)
     held.let_go.set()
@@ -207,7 +209,7 @@ def test_as_many_run_at_once_as_may(held: Held) -> None:
         thread.start()
     for _ in threads:
         assert held.begun.acquire(timeout=60)
-    with pytest.raises(LimitError, match="busy"):
+    with pytest.raises(RerankLimitError, match="busy"):
         bounded.rerank("query", HITS)
     held.let_go.set()
     for thread in threads:
@@ -222,7 +224,7 @@ def test_who_was_answered_may_ask_again_at_once() -> None:
 
 
 def test_a_reranker_that_hangs_does_not_keep_the_interpreter(held: Held) -> None:
-    with pytest.raises(LimitError):
+    with pytest.raises(RerankLimitError):
         asked(held, timeout_s=0.01)
     assert [each.daemon for each in threading.enumerate() if each.name == "headwater-rerank"] == [True]
 

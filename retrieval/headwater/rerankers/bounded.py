@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import PurePath
 from typing import Final, TypedDict
 
-from headwater.errors import HeadwaterError, LimitError, RerankError, ValidationError
+from headwater.errors import HeadwaterError, LimitError, RerankError, RerankLimitError, ValidationError
 from headwater.limits import Limit
 from headwater.models import Hit
 from headwater.rerankers import Reranker, is_hosted
@@ -38,7 +38,8 @@ IN_PROCESS: Final[Bounds] = {"max_input_bytes": INPUT_BYTES.cap, "timeout_s": TI
 
 
 class Bounded:
-    """``reranker`` within its bounds. What leaves it is a permutation of what came in, a `RerankError` or a `LimitError`.
+    """``reranker`` within its bounds. What leaves it is a permutation of what came in, a `RerankError` or a
+    `RerankLimitError`.
 
     Wrap a reranker once and keep the wrapper: what runs at the same time is counted here.
     """
@@ -83,7 +84,7 @@ class Bounded:
             return ()
         self._check_input(query, given)
         if not self._slots.acquire(blocking=False):
-            raise LimitError(
+            raise RerankLimitError(
                 f"{self.name} is busy with {self._max_concurrent} calls, as many as it may have at once: ask again later."
             )
         ended: Future[tuple[Hit, ...]] = Future()
@@ -99,14 +100,16 @@ class Bounded:
         try:
             return ended.result(self._timeout_s)
         except TimeoutError:
-            raise LimitError(f"{self.name} took longer than {self._timeout_s:g} s: nothing was reordered.") from None
+            raise RerankLimitError(
+                f"{self.name} took longer than {self._timeout_s:g} s: nothing was reordered."
+            ) from None
 
     def _check_input(self, query: str, hits: Sequence[Hit]) -> None:
         # What rerankers over HTTP send. Titles and metadata are not counted, for nobody sends them.
         read = json.dumps({"query": query, "texts": [hit.text for hit in hits]}, ensure_ascii=False)
         size = len(read.encode(errors="surrogatepass"))
         if size > self._max_input_bytes:
-            raise LimitError(
+            raise RerankLimitError(
                 f"{self.name} would read {size:,} bytes, and may read {self._max_input_bytes:,}: ask for fewer candidates, "
                 f"or raise max_input_bytes (at most {INPUT_BYTES.cap:,})."
             )
@@ -116,7 +119,7 @@ class Bounded:
         error: BaseException | None = None
         try:
             found = self._ordered(query, hits)
-        except (RerankError, LimitError) as own:
+        except (RerankError, RerankLimitError) as own:
             error = own
         except Exception as foreign:  # noqa: BLE001 - a host's reranker raises anything
             error = self._wrapped(foreign)
@@ -148,8 +151,10 @@ class Bounded:
             raise RerankError(f"{self.name} gave {len(ordered)} passages of {len(hits)}: each must come back once.")
         return tuple(ordered.values())
 
-    def _wrapped(self, error: Exception) -> RerankError:
+    def _wrapped(self, error: Exception) -> RerankError | RerankLimitError:
         """Without what a foreign error says: it may repeat a key or a passage."""
+        if isinstance(error, LimitError):
+            return RerankLimitError(str(error))
         if isinstance(error, HeadwaterError):
             return RerankError(f"{self.name} failed: {error}")
         *_, (frame, line) = traceback.walk_tb(error.__traceback__)

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Final
 import httpx
 
 from headwater.addresses import Reach, check_base_url
-from headwater.errors import LimitError, RerankError, ValidationError
+from headwater.errors import RerankError, RerankLimitError, ValidationError
 from headwater.models import Hit
 from headwater.rerankers import ApiKey
 from headwater.rerankers.answers import read_json, read_scores
@@ -107,11 +107,11 @@ class WireReranker:
             finally:
                 answer.close()
         except httpx.TimeoutException:
-            raise LimitError(f"{self.source} did not answer within {self._timeout_s:g} s.") from None
+            raise RerankLimitError(f"{self.source} did not answer within {self._timeout_s:g} s.") from None
         except CertificateRefused as error:
             raise RerankError(f"{self.source} has a certificate that is not trusted: {error}.") from None
         except httpx.NetworkError:
-            raise LimitError(f"{self.source} could not be reached, or broke off.") from None
+            raise RerankLimitError(f"{self.source} could not be reached, or broke off.") from None
         except httpx.HTTPError:
             raise RerankError(f"{self.source} answered what is not HTTP.") from None
 
@@ -126,7 +126,7 @@ class WireReranker:
         for part in [answer.content] if answer.is_stream_consumed else answer.iter_raw():
             body += part
             if len(body) > ANSWER_BYTES:
-                raise LimitError(f"{self.source} answered with more than {ANSWER_BYTES:,} bytes.")
+                raise RerankLimitError(f"{self.source} answered with more than {ANSWER_BYTES:,} bytes.")
         return bytes(body)
 
 
