@@ -30,9 +30,10 @@ def fuse_reciprocal_rank(legs: Iterable[Iterable[T]], k: int = RRF_K.default) ->
     same item the one from the earlier leg is given, and within a leg only its first place counts. Sums are compared
     exactly; equal ones come by the best rank, then in the order of the items (of hits: corpus, source id, number).
     """
-    table = _Table([list(leg) for leg in legs], _key)
+    RRF_K.check(k)
+    listed = [list(leg) for leg in legs]
     try:
-        return table.by_rank(RRF_K.check(k))
+        return _Table(listed, _key).by_rank(k)
     except TypeError:
         raise ValidationError(
             "The items of the legs must be hits, or values that can be hashed and put in order."
