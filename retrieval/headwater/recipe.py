@@ -15,8 +15,8 @@ import psycopg
 from headwater.assembly import Passage, assemble, passage
 from headwater.effects import Effect, Recipe, called, fetched
 from headwater.embedders import Embedder
-from headwater.errors import LimitError, RerankError, ValidationError
-from headwater.finding import Ranked, look, ranked
+from headwater.errors import RerankError, RerankLimitError, ValidationError
+from headwater.finding import look
 from headwater.hooks import Hooks
 from headwater.limits import DIMENSIONS_MAX
 from headwater.models import Hit, RetrievalResult
@@ -25,6 +25,7 @@ from headwater.prompts.expansion import Surroundings
 from headwater.prompts.keys import Key, key_of
 from headwater.prompts.surroundings import read_surroundings, surroundings_statement
 from headwater.question import Question
+from headwater.ranking import Ranked, ranked
 from headwater.recheck import Audit, Verdict, denied_statement, recheck_statement
 from headwater.redaction import redacted, redacted_text
 from headwater.rewriting import variants
@@ -34,7 +35,7 @@ from headwater.search import Space, as_halfvec
 from headwater.telemetry import OFF, Span
 from headwater.vectors import check_vectors
 
-RERANKER_FAILED: Final = (RerankError, LimitError)  # all that one within bounds fails with
+RERANKER_FAILED: Final = (RerankError, RerankLimitError)  # all that one within bounds fails with
 
 
 @dataclass(frozen=True, slots=True)
