@@ -1,11 +1,11 @@
-"""Sentence models of a few hundred bytes, whose vectors a test can compute by hand.
+"""Sentence models and cross-encoders of a few hundred bytes, whose vectors and scores a test can compute by hand.
 
 Their only layer looks each token up in a table. The ONNX file is written by hand: the format is plain protobuf, and
 the package that writes it would be the largest of the test dependencies.
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 VOCABULARY = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "hello", "world", "red", "##der", "Hello", "年", "假", "##s", "e")
 TABLE: NDArray[np.float32] = np.random.default_rng(7).normal(size=(len(VOCABULARY), 8)).astype(np.float32)
+
+_FLAT = ("sentence_embedding", "pooler_output", "logits")
 
 
 def write_model(
@@ -23,12 +25,15 @@ def write_model(
     table: NDArray[np.float32] = TABLE,
     integers: type[np.integer] = np.int64,
 ) -> None:
-    """A model with these outputs: ``sentence_embedding`` and ``pooler_output`` have two axes, any other has three."""
+    """A model with these outputs: ``scores`` has one axis, those of `_FLAT` have two, any other has three."""
     dimensions = table.shape[1]
     nodes = [_node("Gather", ["table", "input_ids"], "tokens")]
     shapes: dict[str, list[int | str]] = {}
     for output in outputs:
-        if output in ("sentence_embedding", "pooler_output"):
+        if output == "scores":
+            shapes[output] = ["batch"]
+            nodes.append(_node("ReduceMax", ["tokens"], output, axes=[1, 2], keepdims=0))
+        elif output in _FLAT:
             shapes[output] = ["batch", dimensions]
             nodes.append(_node("ReduceMax", ["tokens"], output, axes=[1], keepdims=0))
         else:
@@ -46,6 +51,17 @@ def write_model(
     )
     opset = _field(1, b"") + _number(2, 13)
     path.write_bytes(_number(1, 8) + _field(7, graph) + _field(8, opset))
+
+
+def write_cross_encoder(
+    path: Path, weights: Mapping[str, float | tuple[float, float]], *, output: str = "logits"
+) -> None:
+    """A model of pairs: their score is the greatest weight among all tokens, -9 for one without; for each label, if two."""
+    labels = max((len(each) for each in weights.values() if isinstance(each, tuple)), default=1)
+    table = np.full((len(VOCABULARY), labels), -9, dtype=np.float32)
+    for token, weight in weights.items():
+        table[VOCABULARY.index(token)] = weight
+    write_model(path, outputs=[output], table=table)
 
 
 def write_vocabulary(folder: Path, tokens: Sequence[str] = VOCABULARY) -> None:

@@ -125,4 +125,4 @@ def encoded(tokenizer: Any, text: str, pair: str | None = None, *, special: bool
     try:
         return tokenizer.encode(text, pair, add_special_tokens=special)
     except TypeError as error:  # what the bindings make of a lone surrogate
-        raise ValidationError("A text to embed holds half of a surrogate pair: replace it.") from error
+        raise ValidationError("A text for the model holds half of a surrogate pair: replace it.") from error

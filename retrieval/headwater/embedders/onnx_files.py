@@ -68,33 +68,57 @@ def missing_extra(name: str) -> PermanentError:
     return PermanentError(f"{name} needs packages that are not installed: run pip install 'headwater[onnx]'.")
 
 
+def find_cross_encoder(place: Path, name: str) -> ModelFiles:
+    """The files of a model that reads pairs: in a folder, in its folder ``onnx``, or beside or above the ``.onnx`` file."""
+    if place.suffix == ".onnx" and place.is_file():
+        model, beside = place, (place.parent, place.parent.parent)
+    elif place.is_dir():
+        model = _model_in(place if any(place.glob("*.onnx")) else place / "onnx", name)
+        beside = (place, model.parent)
+    else:
+        raise PermanentError(f"{name}: there is no such folder or .onnx file, or it may not be read.")
+    tokenizer = _tokenizer_in(*beside, name=name)
+    stated = _read(tokenizer.parent / "tokenizer_config.json")
+    # Not all positions hold a token: models of the RoBERTa family begin to count after that of the padding.
+    positions = _read(tokenizer.parent / "config.json").get("max_position_embeddings")
+    readable = positions // 8 * 8 if isinstance(positions, int) else None
+    return ModelFiles(
+        model=model,
+        tokenizer=tokenizer,
+        max_tokens=_max_tokens(stated.get("model_max_length"), readable),
+        lowercase=bool(stated.get("do_lower_case", True)),
+    )
+
+
 def _in_folder(folder: Path) -> ModelFiles:
+    name = f"Embedder onnx:{folder}"
     if not folder.is_dir():
-        raise PermanentError(f"Embedder onnx:{folder}: there is no such folder, or it may not be read.")
+        raise PermanentError(f"{name}: there is no such folder, or it may not be read.")
     sentence, tokenizer = _read(folder / "sentence_bert_config.json"), _read(folder / "tokenizer_config.json")
     return ModelFiles(
-        model=_model_in(folder),
-        tokenizer=_tokenizer_in(folder),
+        model=_model_in(folder, name),
+        tokenizer=_tokenizer_in(folder, name=name),
         max_tokens=_max_tokens(sentence.get("max_seq_length"), tokenizer.get("model_max_length")),
         pooling=_pooling(folder, _read(folder / "1_Pooling" / "config.json")),
         lowercase=bool(tokenizer.get("do_lower_case", True)),
     )
 
 
-def _model_in(folder: Path) -> Path:
+def _model_in(folder: Path, name: str) -> Path:
     models = sorted(folder.glob("*.onnx"))
     named = [path for path in models if path.name == "model.onnx"]
     if len(named or models) != 1:
         found = f"there are {len(models)} .onnx files" if models else "there is no .onnx file"
-        raise PermanentError(f"Embedder onnx:{folder}: {found}; name the one to use model.onnx.")
+        raise PermanentError(f"{name}: {found}; name the one to use model.onnx.")
     return (named or models)[0]
 
 
-def _tokenizer_in(folder: Path) -> Path:
-    for name in ("tokenizer.json", "vocab.txt"):
-        if (folder / name).is_file():
-            return folder / name
-    raise PermanentError(f"Embedder onnx:{folder}: put the model's tokenizer.json or vocab.txt beside it.")
+def _tokenizer_in(*folders: Path, name: str) -> Path:
+    for folder in folders:
+        for file in ("tokenizer.json", "vocab.txt"):
+            if (folder / file).is_file():
+                return folder / file
+    raise PermanentError(f"{name}: put the model's tokenizer.json or vocab.txt beside it.")
 
 
 def _max_tokens(*stated: Any) -> int:
@@ -121,9 +145,9 @@ def _read(path: Path) -> Mapping[str, Any]:
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:
-        raise PermanentError(f"Embedder file {path} cannot be read: it must be a JSON object.") from error
+        raise PermanentError(f"Model file {path} cannot be read: it must be a JSON object.") from error
     if not isinstance(content, dict):
-        raise PermanentError(f"Embedder file {path} must be a JSON object.")
+        raise PermanentError(f"Model file {path} must be a JSON object.")
     return content
 
 
@@ -141,4 +165,4 @@ def _blocks(path: Path) -> Iterator[bytes]:
             while block := file.read(1 << 20):
                 yield block
     except OSError as error:
-        raise PermanentError(f"Embedder file {path} cannot be read: {error.strerror}.") from error
+        raise PermanentError(f"Model file {path} cannot be read: {error.strerror}.") from error

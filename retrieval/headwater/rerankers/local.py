@@ -67,9 +67,9 @@ class LocalReranker:
         keys = [sha256(f"{identity}\0{text}".encode(errors="surrogatepass")).digest() for text in texts]
         found = {key: self._cache.get(key) for key in keys}
         missing = {key: text for key, text in zip(keys, texts, strict=True) if found[key] is None}
-        for key, vectors in zip(missing, in_threads(self._compact, list(missing.values()), self._threads), strict=True):
-            self._cache.keep(key, vectors)
-            found[key] = vectors
+        for key, made in zip(missing, in_threads(self._compact, list(missing.values()), self._threads), strict=True):
+            self._cache.keep(key, made)
+            found[key] = made
         return [vectors for key in keys if (vectors := found[key]) is not None]
 
     def _compact(self, text: str) -> TokenVectors:
@@ -79,7 +79,9 @@ class LocalReranker:
         [found] = self._embedder.token_vectors([text])
         vectors = np.asarray(found, dtype=np.float32)
         if vectors.ndim != 2 or not np.isfinite(vectors).all():
-            raise RerankError("The embedder gave token vectors that are not finite, or no table of them: check its model.")
+            raise RerankError(
+                "The embedder gave token vectors that are not finite, or no table of them: check its model."
+            )
         return vectors
 
 
