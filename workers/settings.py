@@ -158,6 +158,15 @@ class Settings(BaseSettings):
         default="1h",
         description="How often `up` and `worker` have garbage collected: 15m, 1h, 1d; off: they make no schedule",
     )
+    rerank_key_file: Annotated[Path, AfterValidator(_absolute)] | None = Field(
+        default=None, description="File with the key to the reranker that --rerank names; read at each request"
+    )
+    rerank_key_variable: str | None = Field(
+        default=None, description="Environment variable that holds this key, where it is in no file"
+    )
+    rerank_allow_private: bool = Field(
+        default=False, description="Whether --rerank may name a server of a network inside, over https"
+    )
     log_format: Literal["console", "json"] = Field(
         default="console", description="Form of the logs on stderr: console or json"
     )

@@ -48,6 +48,9 @@ def test_the_environment_sets_each_of_them(monkeypatch: pytest.MonkeyPatch, tmp_
         "PARTITION_CHUNKS": "5000",
         "COLLECT_EVERY": "15m",
         "LOG_FORMAT": "json",
+        "RERANK_KEY_FILE": str(tmp_path / "key"),
+        "RERANK_KEY_VARIABLE": "JINA_KEY",
+        "RERANK_ALLOW_PRIVATE": "true",
     }
     for name, value in given.items():
         monkeypatch.setenv(f"HEADWATER_{name}", value)

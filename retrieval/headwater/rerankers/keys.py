@@ -12,21 +12,22 @@ class Key:
     def __init__(self, given: ApiKey) -> None:
         self._given = given
         if not callable(given):
-            _checked(given)
+            check_key(given)
 
     def header(self) -> str:
         """What stands in ``Authorization``."""
-        return f"Bearer {_checked(self._given() if callable(self._given) else self._given)}"
+        return f"Bearer {check_key(self._given() if callable(self._given) else self._given)}"
 
     def __repr__(self) -> str:
         return "Key(***)"
 
 
-def _checked(key: object) -> str:
+def check_key(key: object) -> str:
+    """``key`` unchanged, if it can stand in a header."""
     # Of a header's value, which a line break would end.
     if not isinstance(key, str) or not key or not all("!" <= character <= "~" for character in key):
         raise ValidationError("api_key must be printable ASCII without spaces and line breaks, and not empty.")
     return key
 
 
-__all__ = ["Key"]
+__all__ = ["Key", "check_key"]

@@ -1,0 +1,68 @@
+"""From `--rerank SPEC` and the settings to a reranker."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from headwater.rerankers import resolve_reranker
+from headwater.rerankers.keys import check_key
+from workers.cli.errors import WrongUsage
+from workers.settings import Settings, variable_of
+
+if TYPE_CHECKING:
+    from headwater.embedders import Embedder
+    from headwater.rerankers.bounded import Bounded, Bounds
+
+KEY_BYTES: Final = 8 * 1024
+
+# Whoever sits before the command would rather wait than read that there was too much.
+PATIENT: Final["Bounds"] = {"max_input_bytes": 256 * 1024, "timeout_s": 10.0}
+
+
+def make_reranker(spec: str, settings: Settings, *, embedder: "Embedder") -> "Bounded | None":
+    """The reranker that ``spec`` names; None for ``none``. ``embedder`` is the one of the corpus.
+
+    Whoever types an address of this machine means it, so it is allowed here.
+    """
+    key = _key(settings)
+    if key is not None:
+        check_key(key())  # said now, rather than with the first question
+    return resolve_reranker(
+        spec,
+        api_key=key,
+        allow_loopback=True,
+        allow_private=settings.rerank_allow_private,
+        embedder=embedder,
+        **PATIENT,
+    )
+
+
+def _key(settings: Settings) -> Callable[[], str] | None:
+    file, variable = settings.rerank_key_file, settings.rerank_key_variable
+    if file is not None and variable is not None:
+        raise WrongUsage(f"Set {variable_of('rerank_key_file')} or {variable_of('rerank_key_variable')}, not both.")
+    if file is not None:
+        return lambda: _from_file(file)
+    if variable is not None:
+        return lambda: _from_variable(variable)
+    return None
+
+
+def _from_file(file: Path) -> str:
+    try:
+        with file.open("rb") as opened:
+            content = opened.read(KEY_BYTES + 1)
+    except OSError as error:
+        raise WrongUsage(
+            f"{variable_of('rerank_key_file')} names {file}, which cannot be read: {error.strerror}."
+        ) from None
+    if len(content) > KEY_BYTES:
+        raise WrongUsage(f"{variable_of('rerank_key_file')} names {file}, which is too long for a key.")
+    return content.decode("ascii", errors="replace").strip()
+
+
+def _from_variable(name: str) -> str:
+    if name not in os.environ:
+        raise WrongUsage(f"{variable_of('rerank_key_variable')} names {name}, which is not set.")
+    return os.environ[name].strip()
