@@ -21,8 +21,8 @@ def sensitivity_level(label: str | None) -> int:
 
 def allowed_levels(labels: Iterable[str], field: str) -> tuple[int, ...]:
     """The places of the labels that somebody allows. Here one that is not understood is an error: it would allow the worst."""
-    if isinstance(labels, str):
-        raise ValidationError(f"{field} must be several labels, such as ({labels[:40]!r},).")
+    if isinstance(labels, str) or not isinstance(labels, Iterable):
+        raise ValidationError(f"{field} must be several labels of {', '.join(SENSITIVITIES)}: a list, also of one.")
     return tuple(sorted({_level(label, field) for label in labels}))
 
 
