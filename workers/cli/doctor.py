@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
+from pathlib import Path
 from typing import Final
 
 import click
@@ -12,7 +13,7 @@ from workers.cli import checks
 from workers.cli.checks import Check, Status, guarded
 from workers.cli.console import Output, printable
 from workers.cli.context import Invocation, pass_invocation
-from workers.cli.errors import EXIT_FAILED, sentence_of
+from workers.cli.errors import EXIT_FAILED, WrongUsage, sentence_of
 from workers.cli.services import Services, open_services
 from workers.settings import SettingsError
 
@@ -24,13 +25,43 @@ MARKS: Final[dict[Status, tuple[str, str]]] = {
 
 
 @click.command("doctor", short_help="Check everything and say what to do about each fault.")
+@click.option(
+    "--recall", "corpus", metavar="T/R/C", help="Instead, see how much of the nearest a corpus's search finds."
+)
+@click.option(
+    "--as", "principal", metavar="PRINCIPAL", help="With --recall: who asks (else some of those with grants)."
+)
+@click.option(
+    "--group", "groups", multiple=True, metavar="GROUP", help="With --as: a group of whoever asks. May be repeated."
+)
+@click.option(
+    "--queries",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="With --recall: the questions, one a line, or JSON lines with a text (else pieces of stored passages).",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @pass_invocation
-def doctor_command(invocation: Invocation, *, as_json: bool) -> int:
+def doctor_command(
+    invocation: Invocation,
+    *,
+    corpus: str | None,
+    principal: str | None,
+    groups: tuple[str, ...],
+    queries: Path | None,
+    as_json: bool,
+) -> int:
     """Check everything a command needs, and say what to do about each fault.
 
     The embedded services are started for it, as for any command. Ends with 1 if there is a fault; warnings do not count.
+
+    With --recall, a corpus is asked the same questions as usual and exactly: a large corpus is searched through an index,
+    which may miss some of the nearest passages. 0.99 of the nearest ten is good; below 0.9 is a fault.
     """
+    if corpus is None and (principal or groups or queries):
+        raise WrongUsage("--as, --group and --queries belong to --recall: name the corpus with it.")
+    if corpus is not None:
+        return _recall(invocation, corpus, principal, groups, queries, as_json=as_json)
     found: list[Check] = []
     for check in _all(invocation):
         found.append(check)
@@ -39,6 +70,31 @@ def doctor_command(invocation: Invocation, *, as_json: bool) -> int:
     is_well = all(check.status != "fault" for check in found)
     if as_json:
         invocation.output.json({"ok": is_well, "checks": [asdict(check) for check in found]})
+    return 0 if is_well else EXIT_FAILED
+
+
+def _recall(
+    invocation: Invocation,
+    corpus: str,
+    principal: str | None,
+    groups: tuple[str, ...],
+    queries: Path | None,
+    *,
+    as_json: bool,
+) -> int:
+    from workers.cli.recall import Measured, measured
+
+    invocation.start_logging()
+    found: list[Measured] = []
+    for each in measured(invocation, corpus, principal=principal, groups=groups, questions=queries):
+        found.append(each)
+        if not as_json:
+            _show(invocation.output, each.as_check())
+    if not found:
+        invocation.output.note("Nobody who was asked for may read anything there: nothing was measured.")
+    is_well = all(each.status != "fault" for each in found)
+    if as_json:
+        invocation.output.json({"ok": is_well, "corpus": corpus, "readers": [each.as_json() for each in found]})
     return 0 if is_well else EXIT_FAILED
 
 

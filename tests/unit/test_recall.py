@@ -1,0 +1,125 @@
+"""How found passages are held against the nearest ones, and which questions a file holds."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from activities.store.recall import Named, evenly
+from headwater.models import Hit, RetrievalResult
+from headwater.recall import Recall, Remembering, percentile, share_found
+from workers.cli.checks import Check
+from workers.cli.errors import WrongUsage
+from workers.cli.recall import Measured, read_questions
+
+
+def result(*scores: float) -> RetrievalResult:
+    hits = tuple(Hit.model_construct(chunk_id=str(score), score=score) for score in scores)
+    return RetrievalResult.model_construct(hits=hits)
+
+
+@pytest.mark.parametrize(
+    ("found", "nearest", "share"),
+    [
+        ((0.9, 0.8), (0.9, 0.8), 1.0),
+        ((0.9, 0.7), (0.9, 0.8), 0.5),
+        ((0.9,), (0.9, 0.8), 0.5),
+        ((), (0.9, 0.8), 0.0),
+        ((0.8, 0.8), (0.8, 0.8), 1.0),
+        ((0.9, 0.8 - 1e-9), (0.9, 0.8), 1.0),  # another passage that is as near
+    ],
+)
+def test_what_is_as_near_as_the_last_of_the_nearest_counts(
+    found: Sequence[float], nearest: Sequence[float], share: float
+) -> None:
+    assert share_found(result(*found), result(*nearest)) == share
+
+
+class Counting:
+    identity, dimensions, max_tokens = "counting", 2, 9
+
+    def __init__(self) -> None:
+        self.embedded: list[str] = []
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        self.embedded += texts
+        return np.full((len(texts), 2), len(self.embedded), dtype=np.float32)
+
+
+def test_a_question_that_is_asked_twice_is_embedded_once() -> None:
+    counting = Counting()
+    embedder = Remembering(counting)
+
+    first, again, other = embedder.embed(["a"]), embedder.embed(["a"]), embedder.embed(["b"])
+
+    assert counting.embedded == ["a", "b"]
+    assert np.array_equal(first, again) and not np.array_equal(first, other)
+    assert (embedder.identity, embedder.dimensions, embedder.max_tokens) == ("counting", 2, 9)
+
+
+def test_percentiles_are_of_the_values() -> None:
+    assert percentile([3.0, 1.0, 2.0], 0.5) == 2.0
+    assert percentile([1.0], 0.95) == 1.0
+
+
+def measured(shares: tuple[float, ...], short: int = 0) -> Check:
+    return Measured("alice", Recall(shares, short, (0.001,) * len(shares), (0.1,) * len(shares))).as_check()
+
+
+@pytest.mark.parametrize(
+    ("shares", "short", "status", "advice"),
+    [
+        ((1.0,) * 99 + (0.9,), 0, "ok", ""),
+        ((1.0, 0.9), 0, "warning", "--exact"),
+        ((0.8, 0.9), 0, "fault", "--exact"),
+        ((1.0, 1.0), 1, "fault", "report this"),
+    ],
+)
+def test_a_low_recall_is_a_fault_with_what_to_do_about_it(
+    shares: tuple[float, ...], short: int, status: str, advice: str
+) -> None:
+    check = measured(shares, short)
+    assert check.status == status
+    assert advice in check.advice and bool(advice) == bool(check.advice)
+    assert f"{sum(shares) / len(shares):.3f} of the nearest 10 found" in check.found
+
+
+@pytest.mark.parametrize(
+    ("content", "questions"),
+    [
+        ("How?\n\n  Why so?  \r\n", ["How?", "Why so?"]),
+        ('{"id": "1", "text": "How?"}\nWhy?', ["How?", "Why?"]),
+        ("\ufeffHow?", ["How?"]),
+    ],
+)
+def test_a_file_has_a_question_in_each_line(tmp_path: Path, content: str, questions: list[str]) -> None:
+    file = tmp_path / "questions.txt"
+    file.write_text(content, "utf-8")
+    assert read_questions(file) == questions
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"How?\n{oops\n", "line 2"),
+        (b'{"question": "How?"}', 'line 1: an object needs a "text"'),
+        (b'{"text": 3}', "line 1"),
+        (b"\n \n", "has no questions"),
+        (b"\xff\xfe\n", "is not UTF-8"),
+        (b"x\n" * 10_001, "10,001 questions"),
+    ],
+)
+def test_a_file_that_holds_anything_else_is_named(tmp_path: Path, content: bytes, said: str) -> None:
+    file = tmp_path / "questions.txt"
+    file.write_bytes(content)
+    with pytest.raises(WrongUsage, match=said) as refused:
+        read_questions(file)
+    assert str(file) in str(refused.value) and "oops" not in str(refused.value)
+
+
+def test_readers_are_taken_evenly_from_the_widest_to_the_narrowest() -> None:
+    named = [Named("principal", str(number), 100 - number) for number in range(100)]
+    assert [each.name for each in evenly(named, 5)] == ["0", "24", "49", "74", "99"]
+    assert evenly(named[:3], 5) == named[:3]
