@@ -1,0 +1,124 @@
+"""A redactor goes over everything before anything else sees it: query, passages, what rerankers get and results show."""
+
+import json
+from typing import Any
+
+import pytest
+
+from headwater import HeadwaterError, ValidationError
+from headwater.hooks import Hooks
+from headwater.rerankers.bounded import Bounded
+from tests.unit.recipe_steps import SmallEmbedder, make_row, verdict, walk
+from tests.unit.test_reranking_step import Reranker
+
+SECRET = "sk-1234"
+
+
+def redact(text: str) -> str:
+    return text.replace(SECRET, "[gone]")
+
+
+def row(text: str, **changes: Any) -> tuple[Any, ...]:
+    return make_row(text=text, start=100, end=100 + len(text), **changes)
+
+
+def test_the_query_is_redacted_before_it_is_embedded_or_looked_for_and_in_the_answer() -> None:
+    embedder = SmallEmbedder()
+    steps = walk(f"who has {SECRET}", embedder=embedder, lexical="bm25", hooks=Hooks(redactor=redact))
+
+    assert embedder.read == [["who has [gone]"]]
+    (statement,) = steps.batch()
+    assert SECRET not in str(statement.parameters) and "1234" not in str(statement.parameters)
+    steps.feed([])
+    assert steps.result.query == "who has [gone]"
+
+
+def test_a_query_of_which_nothing_is_left_asks_nothing() -> None:
+    embedder = SmallEmbedder()
+    steps = walk(SECRET, embedder=embedder, hooks=Hooks(redactor=lambda text: text.replace(SECRET, " ")))
+
+    assert steps.next() is None and embedder.read == [] and steps.result.query == " "
+
+
+def test_other_words_are_made_of_the_redacted_query_and_redacted_too() -> None:
+    seen: list[str] = []
+    embedder = SmallEmbedder()
+    hooks = Hooks(redactor=redact, rewriter=lambda query: seen.append(query) or [f"{SECRET} again"])  # type: ignore[func-returns-value]  # always the list
+    walk(f"the {SECRET}", embedder=embedder, hooks=hooks)
+
+    assert seen == ["the [gone]"]
+    assert embedder.read == [["the [gone]", "[gone] again"]]
+
+
+def test_nothing_of_it_is_left_in_what_a_reranker_gets_or_the_result_shows() -> None:
+    reranker = Reranker(is_hosted=True)
+    steps = walk(hooks=Hooks(redactor=redact, reranker=Bounded(reranker)), hosted_labels=(1,))
+    changes = {
+        "title": f"Of {SECRET}",
+        "uri": f"https://example.org/?key={SECRET}",
+        "document_metadata": {"note": SECRET, SECRET: [1, {"deep": f"<{SECRET}>"}], "n": 7},
+        "chunk_metadata": {"heading": [f"On {SECRET}"]},
+    }
+    steps.feed([row(f"before {SECRET} after", **changes)])
+    steps.feed([verdict(1)])
+    steps.feed([verdict(1)])
+
+    result = steps.result
+    assert reranker.seen == [("text", ["before [gone] after"])]
+    assert SECRET not in result.model_dump_json()
+    assert result.hits[0].metadata["n"] == 7 and json.dumps(result.hits[0].metadata).count("[gone]") == 4
+    assert result.hits[0].locator == "On [gone]"
+
+
+def test_a_redacted_passage_is_cited_as_a_whole_and_one_of_the_same_length_where_it_is_cut() -> None:
+    def cited(redactor: Any) -> tuple[str, tuple[int, int]]:
+        steps = walk(hooks=Hooks(redactor=redactor), max_result_bytes=len("[src#0001] ") + 10)
+        steps.feed([row(f"{SECRET} and a long rest")])
+        steps.feed([verdict(1)])
+        (hit,), (citation,) = steps.result.hits, steps.result.citations
+        assert steps.result.truncated
+        return hit.text, (citation.start, citation.end)
+
+    assert cited(redact) == ("[gone] and", (100, 100 + len(f"{SECRET} and a long rest")))
+    assert cited(lambda text: text.replace(SECRET, "*" * len(SECRET))) == ("******* an", (100, 110))
+
+
+@pytest.mark.parametrize("size", range(1, 57))
+def test_no_cut_shows_what_was_redacted(size: int) -> None:
+    steps = walk(hooks=Hooks(redactor=redact), max_result_bytes=size)
+    steps.feed([row(f"😀 {SECRET} é {SECRET} and a long rest after it")])
+    steps.feed([verdict(1)])
+
+    assert len(steps.result.text.encode()) <= size and steps.result.truncated
+    assert SECRET not in steps.result.model_dump_json()
+
+
+@pytest.mark.parametrize("redactor", [lambda text: text[99], lambda text: None, lambda text: text + "\x00"])
+def test_a_redactor_that_fails_shows_nothing_and_is_not_quoted(redactor: Any) -> None:
+    with pytest.raises(ValidationError, match="redactor") as caught:
+        walk(f"who has {SECRET}", hooks=Hooks(redactor=redactor))
+
+    assert SECRET not in str(caught.value) and caught.value.__cause__ is None
+
+
+def test_an_error_of_the_library_s_own_kind_is_a_host_s_to_raise() -> None:
+    def refuse(text: str) -> str:
+        raise HeadwaterError("no")
+
+    with pytest.raises(HeadwaterError, match=r"^no$"):
+        walk(hooks=Hooks(redactor=refuse))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"redactor": "secret"}, "redactor must be a function"),
+        ({"rewriter": 3}, "rewriter must be a function"),
+        ({"on_rerank_error": "ignore"}, "on_rerank_error must be raise or keep"),
+        ({"post_processors": "shuffle"}, "shuffle"),
+    ],
+)
+def test_a_hook_that_is_none_is_an_error_that_names_it(arguments: dict[str, Any], words: str) -> None:
+    usual: dict[str, Any] = {"redactor": None, "rewriter": None, "on_rerank_error": "raise", "post_processors": ()}
+    with pytest.raises(ValidationError, match=words):
+        Hooks.checked(reranker=None, **{**usual, **arguments})
