@@ -201,8 +201,10 @@ def found_by(rev_id: int, rank: int) -> tuple[Any, ...]:
 def test_nobody_rewrites_or_embeds_a_blank_query_or_one_of_no_corpora() -> None:
     embedder = SmallEmbedder()
     hooks = Hooks(rewriter=lambda query: pytest.fail("asked"))
-    for arguments in ({"query": " \n"}, {"scopes": []}):
-        steps = walk(**{"query": "text", **arguments}, embedder=embedder, hooks=hooks)
+    for steps in (
+        walk(" \n", embedder=embedder, hooks=hooks),
+        walk(scopes=[], embedder=embedder, hooks=hooks),
+    ):
         assert steps.next() is None
         assert (steps.result.hits, steps.result.generation, steps.result.text) == ((), None, "")
     assert embedder.read == []
