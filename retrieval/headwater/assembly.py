@@ -9,6 +9,7 @@ from headwater.blocks import Room, fill
 from headwater.models import Citation, Hit, Provenance, RetrievalResult, Scores, Trust
 from headwater.question import Question
 from headwater.rows import Candidate
+from headwater.sensitivity import SENSITIVITIES
 
 TRUST: Final = Trust()
 
@@ -55,6 +56,7 @@ def passage(
         title=candidate.title,
         locator=candidate.locator,
         metadata=candidate.metadata,
+        sensitivity=SENSITIVITIES[candidate.sensitivity],
         prompt_text=None,
         provenance=provenance,
         retrieval_rank=rank,

@@ -139,6 +139,7 @@ class Hit(Frozen):
     title: str | None = None
     locator: str | None = None
     metadata: dict[str, Any] = Field(default_factory=dict)
+    sensitivity: Literal["public", "internal", "confidential", "restricted"] = "internal"
     prompt_text: str | None = None
     provenance: Provenance
     retrieval_rank: int
