@@ -1,7 +1,7 @@
 """A retriever with all but the query settled by the host: what a prompt or a model may use, and cannot widen."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
 
 from headwater.errors import ValidationError
 from headwater.models import Authorization
@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from headwater.libraries import AsyncLibraries, Libraries
     from headwater.retriever import AsyncRetriever, Retriever
 
-    Searching = Retriever | Libraries
-    AsyncSearching = AsyncRetriever | AsyncLibraries
+    Searching: TypeAlias = Retriever | Libraries
+    AsyncSearching: TypeAlias = AsyncRetriever | AsyncLibraries
 
 S = TypeVar("S")
 _SETTLED_ELSEWHERE: Final = frozenset({"self", "query"})

@@ -1,0 +1,77 @@
+"""Looking again when what was found does not speak of what was asked, and refusing when that does not help."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal, Protocol
+
+from headwater.errors import ValidationError
+from headwater.ragspine.bm25 import tokenize
+from headwater.ragspine.snippets import Snippet
+
+CORRECTIONS_MAX: Final = 2
+Action = Literal["drop_filters", "rewrite_query", "refuse"]
+
+
+class Narrating(Protocol):
+    def retrieve(self, query: str, *, filters: Mapping[str, Any] | None = None, top_k: int = 32) -> list[Snippet]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Corrected:
+    """``snippets`` are empty if what was found was refused. ``grade`` is that of what was found last."""
+
+    snippets: tuple[Snippet, ...]
+    actions: tuple[Action, ...]
+    grade: float
+
+
+class CorrectiveRetriever:
+    """Grades what a retriever finds by the query's words; below ``minimum`` it corrects, at most twice, and then refuses.
+
+    First the filters are dropped, if there are any: those that narrow, for grants, tenant and labels are the retriever's own.
+    Then the query is rewritten. Every attempt is graded by the question as it was asked.
+    """
+
+    def __init__(
+        self,
+        retriever: Narrating,
+        *,
+        rewrite: Callable[[str], str] | None = None,
+        minimum: float = 0.5,
+        max_corrections: int = CORRECTIONS_MAX,
+    ) -> None:
+        if not 0 <= minimum <= 1:
+            raise ValidationError(f"minimum must be from 0 to 1, not {minimum}.")
+        self._retriever = retriever
+        self._rewrite = rewrite
+        self._minimum = minimum
+        self._max_corrections = max(0, min(CORRECTIONS_MAX, max_corrections))
+
+    def retrieve(self, query: str, *, filters: Mapping[str, Any] | None = None, top_k: int = 32) -> list[Snippet]:
+        """The snippets alone; none if they were refused."""
+        return list(self.corrected(query, filters=filters, top_k=top_k).snippets)
+
+    def corrected(self, query: str, *, filters: Mapping[str, Any] | None = None, top_k: int = 32) -> Corrected:
+        """The snippets, and what was done to get them."""
+        asked, narrowed, done = query, dict(filters or {}), list[Action]()
+        left: list[Action] = [*(("drop_filters",) if narrowed else ()), *(("rewrite_query",) if self._rewrite else ())]
+        while True:
+            snippets = self._retriever.retrieve(asked, filters=narrowed or None, top_k=top_k)
+            found = grade(query, [snippet["text"] for snippet in snippets])
+            if found >= self._minimum and snippets:
+                return Corrected(tuple(snippets), tuple(done), found)
+            if not left or len(done) >= self._max_corrections:
+                return Corrected((), (*done, "refuse"), found)
+            done.append(left.pop(0))
+            if done[-1] == "drop_filters":
+                narrowed = {}
+            elif self._rewrite is not None:
+                asked = self._rewrite(query)
+
+
+def grade(query: str, texts: Sequence[str]) -> float:
+    """The share of the query's words that stand in the texts, 0 to 1. A query without words asks for nothing: 0."""
+    asked = set(tokenize(query))
+    if not asked:
+        return 0.0
+    return len(asked & {token for text in texts for token in tokenize(text)}) / len(asked)

@@ -1,0 +1,54 @@
+"""What an agent of this profile gets of a passage: its text, where it comes from, and how it was found."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NotRequired, TypedDict
+
+from headwater.models import Hit
+from headwater.sensitivity import RESTRICTED, sensitivity_level
+
+
+class SnippetScores(TypedDict):
+    bm25: float | None
+    vector: float | None
+    fused: float
+
+
+class Snippet(TypedDict):
+    """``text`` is what may be quoted; ``prompt_text``, where there is one, is what a prompt should show instead."""
+
+    text: str
+    doc_id: str
+    title: str | None
+    source_locator: str | None
+    chunk_id: str
+    metadata: dict[str, Any]
+    sensitivity: str
+    scores: SnippetScores
+    prompt_text: NotRequired[str]
+
+
+def snippets_of(hits: Iterable[Hit]) -> list[Snippet]:
+    """The hits as snippets, in their order. What is restricted is dropped before there is a snippet of it."""
+    return [_snippet(hit) for hit in hits if sensitivity_level(hit.sensitivity) < RESTRICTED]
+
+
+def _snippet(hit: Hit) -> Snippet:
+    snippet = Snippet(
+        text=hit.text,
+        doc_id=hit.source_id,
+        title=hit.title,
+        source_locator=hit.locator,
+        chunk_id=hit.chunk_id,
+        metadata=dict(hit.metadata),
+        sensitivity=hit.sensitivity,
+        scores=SnippetScores(bm25=hit.scores.lexical, vector=hit.scores.vector, fused=hit.scores.fused),
+    )
+    if hit.prompt_text is not None:
+        snippet["prompt_text"] = hit.prompt_text
+    return snippet
+
+
+def text_for_prompt(snippet: Mapping[str, Any]) -> str:
+    """What generation reads. Citations and quotations always take ``text``."""
+    prompt_text = snippet.get("prompt_text")
+    return prompt_text if isinstance(prompt_text, str) and prompt_text else str(snippet["text"])
