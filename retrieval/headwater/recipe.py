@@ -28,10 +28,12 @@ from headwater.question import Question
 from headwater.ranking import Ranked, ranked
 from headwater.recheck import Audit, Verdict, denied_statement, recheck_statement
 from headwater.redaction import redacted, redacted_text
+from headwater.rerankers.profiles import failure_of
 from headwater.rewriting import variants
 from headwater.routes import Routes
 from headwater.rows import Candidate
 from headwater.search import Space, as_halfvec
+from headwater.sensitivity import RESTRICTED
 from headwater.telemetry import OFF, Span
 from headwater.vectors import check_vectors
 
@@ -169,7 +171,8 @@ def _reranked(
     places = [
         place
         for place, one in enumerate(passages)
-        if not reranker.is_hosted or one.candidate.sensitivity in means.hosted_labels
+        if (not reranker.is_hosted or one.candidate.sensitivity in means.hosted_labels)
+        and (one.candidate.sensitivity < RESTRICTED or reranker.reads_restricted)
     ]
     if not places:
         return ordered, None
@@ -183,7 +186,7 @@ def _reranked(
         return ordered, str(error)
     for place, hit in zip(places, answer, strict=True):
         ordered[place] = given[id(hit)]
-    return ordered, None
+    return ordered, failure_of(answer)
 
 
 def _arranged(

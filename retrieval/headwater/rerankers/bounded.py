@@ -16,6 +16,7 @@ from headwater.errors import HeadwaterError, LimitError, RerankError, RerankLimi
 from headwater.limits import Limit
 from headwater.models import Hit
 from headwater.rerankers import Reranker, is_hosted
+from headwater.rerankers.profiles import KeptOrder, failure_of, reads_restricted
 
 INPUT_BYTES: Final = Limit("max_input_bytes", default=64 * 1024, cap=256 * 1024)
 CONCURRENT: Final = Limit("max_concurrent", default=2, cap=8)
@@ -68,6 +69,10 @@ class Bounded:
     @property
     def is_hosted(self) -> bool:
         return is_hosted(self._reranker)
+
+    @property
+    def reads_restricted(self) -> bool:
+        return reads_restricted(self._reranker)
 
     @property
     def name(self) -> str:
@@ -149,7 +154,8 @@ class Bounded:
             ordered[key] = by_key[key]  # ours: a copy may say something else
         if len(ordered) != len(hits):
             raise RerankError(f"{self.name} gave {len(ordered)} passages of {len(hits)}: each must come back once.")
-        return tuple(ordered.values())
+        failure = failure_of(answer)
+        return tuple(ordered.values()) if failure is None else KeptOrder.of(ordered.values(), failure)
 
     def _wrapped(self, error: Exception) -> RerankError | RerankLimitError:
         """Without what a foreign error says: it may repeat a key or a passage."""
