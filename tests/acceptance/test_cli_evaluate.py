@@ -79,6 +79,26 @@ def test_it_measures_what_a_reader_finds(up: CommandLine, corpus: str, written: 
     assert "1 queries have no relevant document, and are left out." in ended.err
 
 
+def test_it_says_how_it_asked(up: CommandLine, corpus: str, written: Files) -> None:
+    evaluate = ("evaluate", "--corpus", corpus, "--as", "alice", *written(), "--json")
+    usual = up.run_here(*evaluate).json
+    other = up.run_here(
+        *evaluate, "--lexical", "fts", "--fusion", "weighted", "--rerank", "fake", "--candidates", "32", "--exact"
+    ).json
+
+    how = ("top_k", "candidates", "lexical", "fusion", "rerank", "exact")
+    assert [usual[part] for part in how] == [32, None, "bm25", "rrf", None, False]
+    assert [other[part] for part in how] == [32, 32, "fts", "weighted", "fake", True]
+    assert other["metrics"][0]["recall"] == usual["metrics"][0]["recall"] == 0.75
+
+    unknown = up.run_here(*evaluate, "--rerank", "nobody:x")
+    assert (unknown.status, unknown.out) == (2, "")
+    assert "Reranker 'nobody' is not known" in unknown.err
+    short = up.run_here(*evaluate, "--candidates", "31")
+    assert (short.status, short.out) == (2, "")
+    assert "--candidates must be at least --top-k, which is 32." in short.err
+
+
 def test_a_reader_of_less_finds_less(up: CommandLine, corpus: str, written: Files) -> None:
     ended = up.run_here("evaluate", "--corpus", corpus, "--as", "bob", *written(), "--json")
 

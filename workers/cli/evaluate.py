@@ -9,28 +9,32 @@ import click
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from headwater.errors import LimitError, ValidationError
+from headwater.errors import LimitError
 from headwater.evaluation import (
     Evaluation,
     evaluate_retrieval,
     mean,
 )
+from headwater.limits import CANDIDATES
+from headwater.limits import TOP_K as PASSAGES
 from headwater.models import Authorization, Scope
 from workers.cli.console import Output
 from workers.cli.context import Invocation, pass_invocation
-from workers.cli.errors import CommandFailed, arguments
+from workers.cli.errors import CommandFailed, WrongUsage, arguments
 from workers.cli.judged_documents import JudgedDocuments
 from workers.cli.judged_queries import Found, JudgedQueries
-from workers.cli.options import with_corpus, with_json, with_principal
+from workers.cli.options import with_corpus, with_json, with_legs, with_principal
+from workers.cli.reranking import make_reranker
 from workers.cli.search import CONTEXT_TOKENS, RESULT_BYTES
 from workers.cli.services import open_services
 
 if TYPE_CHECKING:
     from activities.store import Store
 
-TOP_K: Final = 32  # all that may be asked for: a document may have many passages among the best
+TOP_K: Final = PASSAGES.cap  # a document may have many passages among the best
 AT: Final = 10
 SOURCES_A_PAGE: Final = 1_000
+REFUSED_FIRST: Final = 5  # if these cannot be asked, none can
 NAMED: Final = 3  # ids in a sentence
 
 FILE: Final = click.Path(exists=True, dir_okay=False, readable=True, path_type=Path)
@@ -66,6 +70,12 @@ FILE: Final = click.Path(exists=True, dir_okay=False, readable=True, path_type=P
     help="How many passages each query asks for.",
 )
 @click.option(
+    "--candidates",
+    type=click.IntRange(1, CANDIDATES.cap),
+    metavar="N",
+    help="How many passages are found before they are put in order.  [default: those asked for]",
+)
+@click.option(
     "--at",
     "cuts",
     type=click.IntRange(1, TOP_K),
@@ -75,7 +85,7 @@ FILE: Final = click.Path(exists=True, dir_okay=False, readable=True, path_type=P
     metavar="K",
     help="Measure the first K documents. May be repeated.",
 )
-@click.option("--exact", is_flag=True, help="Compare every passage, also of a large corpus.")
+@with_legs
 @with_json
 @pass_invocation
 def evaluate_command(
@@ -88,7 +98,11 @@ def evaluate_command(
     qrels_file: Path,
     answers_file: Path | None,
     top_k: int,
+    candidates: int | None,
     cuts: tuple[int, ...],
+    lexical: str,
+    fusion: str,
+    rerank: str | None,
     exact: bool,
     as_json: bool,
 ) -> None:
@@ -102,14 +116,16 @@ def evaluate_command(
     Citation coverage is the share of cited passages that were found for the query: of the citations in --answers, or else of
     those that the library itself gives.
     """
+    if candidates is not None and candidates < top_k:
+        raise WrongUsage(f"--candidates must be at least --top-k, which is {top_k}.")
     with arguments():
         scope = Scope.parse(corpus)
         who = Authorization(principal_id=principal, tenant_id=scope.tenant_id, group_ids=groups)
     test = JudgedQueries.read(queries_file, qrels_file, answers_file)
     invocation.start_logging()
-    asked = {"top_k": top_k, "exact": exact}
-    found = _ask(invocation, test, scope, who, asked, quiet=as_json)
-    report = _report(test, found, scope=scope, who=who, asked=asked, cuts=sorted(set(cuts)))
+    asked = {"top_k": top_k, "candidates": candidates, "lexical": lexical, "fusion": fusion, "exact": exact}
+    found = _ask(invocation, test, scope, who, asked, rerank=rerank, quiet=as_json)
+    report = _report(test, found, scope=scope, who=who, asked={**asked, "rerank": rerank}, cuts=sorted(set(cuts)))
     _notes(invocation.output, test, found, scope)
     if as_json:
         invocation.output.json(report)
@@ -124,6 +140,7 @@ def _ask(
     who: Authorization,
     asked: Mapping[str, Any],
     *,
+    rerank: str | None,
     quiet: bool,
 ) -> Found:
     from activities.embedder_source import EmbedderSource
@@ -139,26 +156,30 @@ def _ask(
                 raise CommandFailed(f"Corpus {scope} does not exist: `headwater status` lists those that do.")
             found.missing = documents.missing(_sources(store, scope))
         embedder = EmbedderSource().of(build)
+        with arguments():
+            reranker = None if rerank is None else make_reranker(rerank, invocation.settings, embedder=embedder)
         connected = Retriever.connect(services.reader_url, embedder=embedder, schema=services.schema)
-        with connected as retriever, _progress(invocation.output, len(test.queries), quiet=quiet) as advance:
+        progress = _progress(invocation.output, len(test.queries), quiet=quiet)
+        with connected as retriever, progress as advance, arguments():
             for query, text in test.queries.items():
                 try:
                     result = retriever.retrieve(
                         text,
                         scope=scope,
                         authorization=who,
+                        reranker=reranker,
                         max_context_tokens=CONTEXT_TOKENS,
                         max_result_bytes=RESULT_BYTES,
                         **asked,
                     )
-                except (LimitError, ValidationError) as error:
+                except LimitError as error:
                     found.refused[query] = str(error)
+                    if not found.rankings and len(found.refused) >= min(REFUSED_FIRST, len(test.queries)):
+                        raise CommandFailed(f"No query can be asked: {error}") from error
                 else:
                     answer = None if test.answers is None else test.answers.get(query, "")
                     found.add(query, result, documents.of, answer)
                 advance()
-    if len(found.refused) == len(test.queries):
-        raise CommandFailed(f"No query can be asked: {next(iter(found.refused.values()))}")
     return found
 
 

@@ -22,3 +22,32 @@ def with_principal(command: Command) -> Command:
         "--group", "groups", multiple=True, metavar="GROUP", help="A group of whoever asks. May be repeated."
     )
     return as_option(group_option(command))
+
+
+def with_legs(command: Command) -> Command:
+    """How passages are found and ordered: ``lexical``, ``fusion``, ``rerank`` and ``exact``."""
+    options = (
+        click.option(
+            "--lexical",
+            type=click.Choice(["off", "fts", "bm25"]),
+            default="bm25",
+            show_default=True,
+            help="How passages are found by their words, beside their meaning.",
+        ),
+        click.option(
+            "--fusion",
+            type=click.Choice(["rrf", "weighted"]),
+            default="rrf",
+            show_default=True,
+            help="What makes one order of both: their ranks, or half of each one's score.",
+        ),
+        click.option(
+            "--rerank", metavar="SPEC", help="Put what is found in a better order: local, tei:URL, … (README)."
+        ),
+        click.option(
+            "--exact", is_flag=True, help="Compare every passage, also of a large corpus, whose index may miss some."
+        ),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
