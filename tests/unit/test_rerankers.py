@@ -22,12 +22,45 @@ def test_none_is_no_reranker(spec: str | None) -> None:
     assert resolve_reranker(spec) is None
 
 
-@pytest.mark.parametrize("spec", ["", "None", "cohere", "tea:https://rerank.example", "no:ne", "fake:1", "local:x"])
+@pytest.mark.parametrize(
+    "spec",
+    ["", "None", "cohere", "tea:https://rerank.example", "no:ne", "fake:1", "local:x", "listwise:m", "cross-encoder:"],
+)
 def test_an_unknown_kind_is_an_error_that_lists_those_there_are(spec: str) -> None:
     with pytest.raises(ValidationError) as refused:
         resolve_reranker(spec)
     for kind in ("none", "local", "cross-encoder:PATH", "listwise", "tei:URL", "voyage:URL#MODEL", "fake"):
         assert kind in str(refused.value)
+
+
+@pytest.mark.parametrize(("spec", "argument"), [("local", "embedder"), ("listwise", "judge")])
+def test_what_a_kind_needs_is_named_when_it_is_missing(spec: str, argument: str) -> None:
+    with pytest.raises(ValidationError, match=f"as {argument}"):
+        resolve_reranker(spec)
+
+
+def test_listwise_asks_the_judge_it_is_given() -> None:
+    asked: list[str] = []
+
+    def judge(prompt: str) -> str:
+        asked.append(prompt)
+        return "2, 1, 0"
+
+    reranker = resolve_reranker("listwise", judge=judge)
+    assert reranker is not None and reranker.is_hosted
+    assert ranks(reranker.rerank("query", ranked_hits("a", "b", "c"))) == [3, 2, 1] and len(asked) == 1
+
+
+def test_what_runs_here_may_read_and_take_as_much_as_any_may_unless_it_is_told() -> None:
+    hits = ranked_hits("x" * 200_000)
+    for spec, given in (("fake", {}), ("cross-encoder:/nowhere", {"timeout_s": 10.0})):
+        reranker = resolve_reranker(spec, **given)  # type: ignore[arg-type]  # a plain dict
+        assert reranker is not None and not reranker.is_hosted
+    fake, told = resolve_reranker("fake"), resolve_reranker("fake", max_input_bytes=1_000)
+    assert fake is not None and told is not None
+    assert fake.rerank("query", hits) == tuple(hits)
+    with pytest.raises(LimitError, match="may read 1,000"):
+        told.rerank("query", hits)
 
 
 def test_a_spec_is_a_text() -> None:

@@ -96,11 +96,28 @@ def _format(kind: str) -> "type[WireReranker]":
 
 
 def _in_process(spec: str, *, embedder: "Embedder | None", judge: Judge | None) -> Reranker:
+    kind, _, path = spec.partition(":")
+    if spec == "local":
+        from headwater.rerankers.local import LocalReranker
+
+        if embedder is None:
+            raise ValidationError("local reads with the embedder of the corpus: give it as embedder.")
+        return LocalReranker(embedder)
+    if kind == "cross-encoder" and path:
+        from headwater.rerankers.cross_encoder import CrossEncoderReranker
+
+        return CrossEncoderReranker(path)
+    if spec == "listwise":
+        from headwater.rerankers.listwise import ListwiseReranker
+
+        if judge is None:
+            raise ValidationError("listwise asks a chat model: give a function from prompt to answer as judge.")
+        return ListwiseReranker(judge)
     if spec == "fake":
         from headwater.rerankers.fake import FakeReranker
 
         return FakeReranker()
-    raise ValidationError(f"Reranker {spec.partition(':')[0][:80]!r} is not known: use {SPECS}.")
+    raise ValidationError(f"Reranker {kind[:80]!r} is not known: use {SPECS}.")
 
 
 __all__ = ["ApiKey", "Judge", "Reranker", "is_hosted", "resolve_reranker"]
