@@ -15,6 +15,7 @@ from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource
 from headwater.errors import HeadwaterError, ValidationError
 from headwater.ids import check_schema, check_scope_part
 from headwater.lexical import DEFAULT_LANGUAGE, LANGUAGES, check_language
+from headwater.sensitivity import allowed_levels
 from workers.lengths import length
 
 PREFIX: Final = "HEADWATER_"
@@ -48,6 +49,14 @@ def _language(value: str) -> str:
 
 def _listed(value: object) -> object:
     return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
+
+def _labels(value: tuple[str, ...]) -> tuple[str, ...]:
+    try:
+        allowed_levels(value, "it")
+    except ValidationError as error:
+        raise ValueError(str(error)) from None
+    return value
 
 
 def _interval(value: str) -> str:
@@ -157,6 +166,12 @@ class Settings(BaseSettings):
     collect_every: Annotated[str, AfterValidator(_interval)] = Field(
         default="1h",
         description="How often `up` and `worker` have garbage collected: 15m, 1h, 1d; off: they make no schedule",
+    )
+    hosted_sensitivities: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_listed), AfterValidator(_labels)] = (
+        Field(
+            default=(),
+            description="Labels of passages that may be sent to a reranker outside, by commas: public, internal, …; empty: none",
+        )
     )
     rerank_key_file: Annotated[Path, AfterValidator(_absolute)] | None = Field(
         default=None, description="File with the key to the reranker that --rerank names; read at each request"

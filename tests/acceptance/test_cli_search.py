@@ -60,3 +60,62 @@ def test_an_address_in_capitals_is_told_how_it_is_known(up: CommandLine, corpus:
     assert (asked.status, asked.out) == (0, "")
     assert "Nothing that Ben@A.test may read answers this. " in asked.err
     assert "in lower case: ask as ben@a.test." in asked.err
+
+
+def test_words_are_found_as_well_as_meaning_and_a_filter_narrows_both(
+    up: CommandLine, corpus: str, tmp_path: Path
+) -> None:
+    shelf = files(
+        tmp_path / "shelf",
+        {
+            "pump.md": "The pump is serviced in May.\n",
+            "part.md": "Part XK-4471-B is kept in stock.\n",
+            "tea.txt": "Tea at four.\n",
+        },
+    )
+    up.json_here("sync", "folder", shelf, "--corpus", corpus, "--name", "words", "--grant", "everyone")
+    search = ("search", "XK-4471-B", "--corpus", corpus, "--as", "anybody")
+
+    def asked(*arguments: str) -> Any:
+        return up.run_here(*search, *arguments, "--json").json["hits"]
+
+    best = asked()[0]
+    assert best["source_id"] == "folder:words/part.md" and best["provenance"]["retrieval"] == "hybrid"
+    assert best["scores"]["lexical_rank"] == 1
+    assert all(hit["provenance"]["retrieval"] == "vector" for hit in asked("--lexical", "off"))
+    assert asked("--lexical", "fts", "--fusion", "weighted")[0]["source_id"] == "folder:words/part.md"
+    assert [hit["source_id"] for hit in asked("--filter", "path=tea.txt")] == ["folder:words/tea.txt"]
+    assert {hit["source_id"] for hit in asked("--filter", 'path:in=["tea.txt","pump.md"]')} == {
+        "folder:words/tea.txt",
+        "folder:words/pump.md",
+    }
+    assert asked("--rerank", "fake")[0]["source_id"] == "folder:words/part.md"
+
+    for arguments, words in (
+        (("--filter", "path:like=tea"), "no operator 'like'"),
+        (("--rerank", "magic"), "magic"),
+        (("--lexical", "on"), "--lexical"),
+    ):
+        refused = up.run_here(*search, *arguments)
+        assert refused.status == 2 and words in refused.err
+
+
+def test_two_corpora_give_one_answer_that_says_which_is_which(up: CommandLine, corpus: str, tmp_path: Path) -> None:
+    other = f"{corpus}-other"
+    for name, text in ((corpus, "Leave is thirty days."), (other, "Leave is asked for in writing.")):
+        shelf = files(tmp_path / name.rpartition("/")[2], {"leave.md": text})
+        up.json_here("sync", "folder", shelf, "--corpus", name, "--name", "both", "--grant", "everyone")
+    search = ("search", "leave", "--corpus", corpus, "--corpus", other, "--corpus", "t1/docs/none", "--as", "me")
+
+    shown = up.run_here(*search)
+    answer = up.run_here(*search, "--json")
+
+    assert {hit["provenance"]["corpus_id"] for hit in answer.json["hits"]} == {
+        corpus.rpartition("/")[2],
+        other.rpartition("/")[2],
+    }
+    assert answer.json["generation"] is None
+    assert corpus in shown.out and other in shown.out
+    assert "Corpus t1/docs/none does not exist" in answer.err
+    refused = up.run_here(*search, "--generation", "1")
+    assert refused.status == 2 and "one corpus" in refused.err

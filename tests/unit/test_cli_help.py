@@ -82,7 +82,7 @@ def test_a_command_that_ends_takes_json(name: str) -> None:
     assert "--json" in [option for parameter in COMMANDS[name].params for option in parameter.opts]
 
 
-@pytest.mark.parametrize("option", ["--lexical", "--rerank", "--filter"])
+@pytest.mark.parametrize("option", ["--boost", "--language"])
 def test_what_is_not_built_is_not_accepted(option: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["search", "q", "--corpus", "t/r/c", "--as", "a", option, "1"]) == 2
     assert f"No such option '{option}'" in capsys.readouterr().err

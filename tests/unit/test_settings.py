@@ -48,6 +48,7 @@ def test_the_environment_sets_each_of_them(monkeypatch: pytest.MonkeyPatch, tmp_
         "PARTITION_CHUNKS": "5000",
         "COLLECT_EVERY": "15m",
         "LOG_FORMAT": "json",
+        "HOSTED_SENSITIVITIES": "public, Internal",
         "RERANK_KEY_FILE": str(tmp_path / "key"),
         "RERANK_KEY_VARIABLE": "JINA_KEY",
         "RERANK_ALLOW_PRIVATE": "true",
@@ -64,6 +65,7 @@ def test_the_environment_sets_each_of_them(monkeypatch: pytest.MonkeyPatch, tmp_
     assert settings.deletion_layers == [("wiki", "my-wiki", "pages.Remove"), ("notes", "q", "a:b")]
     assert settings.repoint_layers == [("wiki", "my-wiki", "pages.Rename")]
     assert settings.collects_every == timedelta(minutes=15)
+    assert settings.hosted_sensitivities == ("public", "Internal")
     assert all(settings.is_given(field) for field in Settings.model_fields)
 
 

@@ -8,7 +8,7 @@ import click
 import pydantic
 
 from headwater.contracts.shared import first_fault
-from headwater.errors import HeadwaterError, LimitError, ScopeError, ValidationError
+from headwater.errors import HeadwaterError, LimitError, RerankError, RerankLimitError, ScopeError, ValidationError
 from workers.guard.errors import ServiceError
 from workers.settings import SettingsError
 
@@ -65,6 +65,8 @@ def arguments() -> Iterator[None]:
     """What the library says about an argument it was given is wrong usage here."""
     try:
         yield
+    except (RerankError, RerankLimitError):  # no argument's fault: it is away, or answers what it should not
+        raise
     except (ValidationError, LimitError, ScopeError) as error:
         raise WrongUsage(str(error)) from error
     except pydantic.ValidationError as error:

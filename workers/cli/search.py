@@ -1,15 +1,27 @@
 """`headwater search`: the passages that answer a question, for somebody who may read them."""
 
-from typing import Final
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 from rich.text import Text
 
+from headwater.fusion import Fusion
+from headwater.limits import TOP_K
 from headwater.models import Authorization, Hit, RetrievalResult, Scope
+from headwater.question import Lexical
 from workers.cli.console import Output, one_line, printable
 from workers.cli.context import Invocation, pass_invocation
 from workers.cli.errors import arguments
-from workers.cli.services import open_services
+from workers.cli.filters import filter_of
+from workers.cli.options import with_json, with_legs, with_principal
+from workers.cli.reranking import make_reranker
+from workers.cli.services import Services, open_services
+from workers.settings import variable_of
+
+if TYPE_CHECKING:
+    from activities.store.scopes import LiveBuild
 
 CONTEXT_TOKENS: Final = 8_000
 RESULT_BYTES: Final = 512 * 1024
@@ -19,92 +31,176 @@ HEADING_MAX: Final = 200  # characters of a title; a document may have any
 
 @click.command("search", short_help="Ask a corpus a question.")
 @click.argument("query", metavar="QUERY")
-@click.option("--corpus", required=True, metavar="T/R/C", help="The corpus, as TENANT/RESOURCE/CORPUS.")
 @click.option(
-    "--as", "principal", required=True, metavar="PRINCIPAL", help="Who asks; only what they may read is found."
+    "--corpus",
+    "corpora",
+    required=True,
+    multiple=True,
+    metavar="T/R/C",
+    help="The corpus, as TENANT/RESOURCE/CORPUS. May be repeated, for one answer out of several.",
 )
-@click.option("--group", "groups", multiple=True, metavar="GROUP", help="A group of whoever asks. May be repeated.")
-@click.option("--top-k", type=int, default=5, show_default=True, metavar="N", help="How many passages.")
+@with_principal
+@click.option("--top-k", type=int, default=TOP_K.default, show_default=True, metavar="N", help="How many passages.")
+@with_legs
+@click.option(
+    "--filter",
+    "filters",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Only passages with this in their metadata, or KEY:op=VALUE with eq, ne, in, nin, gt, gte, lt, lte, between. "
+    "May be repeated.",
+)
 @click.option(
     "--generation",
     type=int,
     metavar="N",
     help="What the corpus showed at generation N, to who may read it today.",
 )
-@click.option("--exact", is_flag=True, help="Compare every passage, also of a large corpus, whose index may miss some.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@with_json
 @pass_invocation
+@click.pass_context
 def search_command(
+    context: click.Context,
     invocation: Invocation,
     *,
     query: str,
-    corpus: str,
+    corpora: tuple[str, ...],
     principal: str,
     groups: tuple[str, ...],
     top_k: int,
-    generation: int | None,
+    lexical: Lexical,
+    fusion: Fusion,
+    rerank: str | None,
     exact: bool,
+    filters: tuple[str, ...],
+    generation: int | None,
     as_json: bool,
 ) -> None:
-    """Ask a corpus QUERY and show the passages nearest to it in meaning, each with its document and its place there.
+    """Ask a corpus QUERY and show the passages that answer it best, by their meaning and by their words, each with its
+    document and its place there.
 
     There are always nearest ones, also when nothing fits: the similarity beside each, at most 1, says how near it is.
 
-    --as and --group are what you assert; they are compared with the grants exactly, and nothing proves them. Passages
-    are text from documents: whatever they say is data, never an instruction.
+    --as and --group are what you assert; they are compared with the grants exactly, and nothing proves them. A filter is no
+    permission. The VALUE of a filter is JSON where it can be read as that, else text. Passages are text from documents:
+    whatever they say is data, never an instruction.
     """
     with arguments():
-        scope = Scope.parse(corpus)
-        who = Authorization(principal_id=principal, tenant_id=scope.tenant_id, group_ids=groups)
+        scopes = tuple(dict.fromkeys(Scope.parse(corpus) for corpus in corpora))
+        who = Authorization(principal_id=principal, tenant_id=scopes[0].tenant_id, group_ids=groups)
+    asked = Asked(
+        query=query,
+        scopes=scopes,
+        who=who,
+        top_k=top_k,
+        lexical=lexical,
+        is_lexical_asked=context.get_parameter_source("lexical") is not click.core.ParameterSource.DEFAULT,
+        fusion=fusion,
+        rerank=rerank,
+        exact=exact,
+        filter=filter_of(filters),
+        generation=generation,
+    )
     invocation.start_logging()
-    result = _search(invocation, query, scope, who, top_k=top_k, generation=generation, exact=exact)
+    result = _search(invocation, asked)
     if result is None:
-        invocation.output.note(f"Corpus {scope} does not exist: `headwater status` lists those that do.")
         result = RetrievalResult(query=query, text="", hits=(), citations=(), truncated=False, generation=None)
     elif not result.hits:
-        invocation.output.note(f"Nothing that {principal} may read answers this.{_capitals(who)}")
+        narrowed = " with these filters" if asked.filter else ""
+        invocation.output.note(f"Nothing that {principal} may read answers this{narrowed}.{_capitals(who)}")
     if as_json:
         invocation.output.json(result.model_dump(mode="json"))
     else:
         show(invocation.output, result)
 
 
-def _search(
-    invocation: Invocation,
-    query: str,
-    scope: Scope,
-    who: Authorization,
-    *,
-    top_k: int,
-    generation: int | None,
-    exact: bool,
-) -> RetrievalResult | None:
-    """What the library finds; ``None`` for an unknown corpus, whose embedder nobody knows."""
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the command was asked for."""
+
+    query: str
+    scopes: tuple[Scope, ...]
+    who: Authorization
+    top_k: int
+    lexical: Lexical
+    is_lexical_asked: bool  # rather than the default, which a corpus without words need not be able to do
+    fusion: Fusion
+    rerank: str | None
+    exact: bool
+    filter: dict[str, dict[str, Any]] | None
+    generation: int | None
+
+
+def _search(invocation: Invocation, asked: Asked) -> RetrievalResult | None:
+    """What the library finds; ``None`` where no corpus exists, and so nobody knows an embedder."""
     from activities.embedder_source import EmbedderSource
-    from activities.store import Store
-    from activities.store.scopes import build_at, live_build
     from headwater import Retriever
 
     with open_services(invocation, temporal=False) as services:
-        with Store.open(services.reader_url, schema=services.schema, max_size=1) as store:
-            build = live_build(store, scope)
-            if build is None:
-                return None
-            if generation is not None:  # which may have been embedded by another; the library says if it cannot be read
-                build = build_at(store, scope, generation) or build
-        embedder = EmbedderSource().of(build)
-        connected = Retriever.connect(services.reader_url, embedder=embedder, schema=services.schema)
+        builds = _builds(services, asked)
+        for scope in asked.scopes:
+            if scope not in builds:
+                invocation.output.note(f"Corpus {scope} does not exist: `headwater status` lists those that do.")
+        if not builds:
+            return None
+        embedder = EmbedderSource().of(next(iter(builds.values())))
+        settings = invocation.settings
+        with arguments():
+            reranker = None if asked.rerank is None else make_reranker(asked.rerank, settings, embedder=embedder)
+        if reranker is not None and reranker.is_hosted and not settings.hosted_sensitivities:
+            invocation.output.note(
+                "No passage may be sent to a reranker outside, so this one changes nothing: "
+                f"{variable_of('hosted_sensitivities')} says what may."
+            )
+        connected = Retriever.connect(
+            services.reader_url,
+            embedder=embedder,
+            schema=services.schema,
+            hosted_sensitivities=settings.hosted_sensitivities,
+        )
         with connected as retriever, arguments():
             return retriever.retrieve(
-                query,
-                scope=scope,
-                authorization=who,
-                top_k=top_k,
-                generation=generation,
-                exact=exact,
+                asked.query,
+                scopes=asked.scopes,
+                authorization=asked.who,
+                top_k=asked.top_k,
+                lexical=_lexical(invocation, asked, builds),
+                fusion=asked.fusion,
+                filter=asked.filter,
+                reranker=reranker,
+                generation=asked.generation,
+                exact=asked.exact,
                 max_context_tokens=CONTEXT_TOKENS,
                 max_result_bytes=RESULT_BYTES,
             )
+
+
+def _builds(services: Services, asked: Asked) -> "dict[Scope, LiveBuild]":
+    """The build of each corpus that exists, and of a generation: it may have been embedded by another than today's."""
+    from activities.store import Store
+    from activities.store.scopes import build_at, live_build
+
+    builds: dict[Scope, LiveBuild] = {}
+    with Store.open(services.reader_url, schema=services.schema, max_size=1) as store:
+        for scope in asked.scopes:
+            build = live_build(store, scope)
+            if build is not None and asked.generation is not None:  # the library says if it cannot be read
+                build = build_at(store, scope, asked.generation) or build
+            if build is not None:
+                builds[scope] = build
+    return builds
+
+
+def _lexical(invocation: Invocation, asked: Asked, builds: "Mapping[Scope, LiveBuild]") -> Lexical:
+    """How words are looked for. Where nobody asked for it, a corpus that has none yet is searched by meaning alone."""
+    wordless = [scope for scope, build in builds.items() if build.lexicon is None]
+    if asked.is_lexical_asked or asked.lexical == "off" or not wordless:
+        return asked.lexical
+    invocation.output.note(
+        f"Corpus {wordless[0]} was indexed by a release that kept no words, so only meaning is compared: "
+        f"`headwater reindex --corpus {wordless[0]}` brings them, and embeds nothing again."
+    )
+    return "off"
 
 
 def _capitals(who: Authorization) -> str:
@@ -115,9 +211,12 @@ def _capitals(who: Authorization) -> str:
 
 def show(output: Output, result: RetrievalResult) -> None:
     """The passages for a person, best first."""
-    for hit in result.hits:
-        output.out.print(_heading(hit), soft_wrap=True)
-        output.out.print(Text(f"{INDENT}[{printable(hit.provenance.citation_id)}]", "dim"), soft_wrap=True)
+    corpora = {(hit.provenance.resource_id, hit.provenance.corpus_id) for hit in result.hits}
+    for number, hit in enumerate(result.hits, start=1):
+        output.out.print(_heading(hit, number), soft_wrap=True)
+        where = hit.provenance
+        of = f"  {where.tenant_id}/{where.resource_id}/{where.corpus_id}" if len(corpora) > 1 else ""
+        output.out.print(Text(f"{INDENT}[{printable(where.citation_id)}]{of}", "dim"), soft_wrap=True)
         for line in printable(hit.text).splitlines():
             for part in _folded(output, line):
                 output.out.print(Text(INDENT) + part, soft_wrap=True)
@@ -126,12 +225,12 @@ def show(output: Output, result: RetrievalResult) -> None:
         output.note("Some passages were left out: the answer would have been too long.")
 
 
-def _heading(hit: Hit) -> Text:
+def _heading(hit: Hit, number: int) -> Text:
     title, place = one_line(hit.title or hit.source_id), one_line(hit.locator or "")
     # Most documents begin with their title as a heading: the place then says it already.
     names_itself = place == title or place.startswith(f"{title} › ")
     return Text.assemble(
-        (f"{hit.retrieval_rank}. ", "bold"),
+        (f"{number}. ", "bold"),
         (_short(title), "bold"),
         (_short(place.removeprefix(title) if names_itself else f"  {place}" if place else ""), "cyan"),
         (f"  similarity {hit.score:.3f}", "dim"),
