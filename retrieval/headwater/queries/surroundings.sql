@@ -17,10 +17,11 @@ asker AS MATERIALIZED ({asker}),
 wanted AS MATERIALIZED (
   SELECT w.* FROM unnest(%(revisions)s::bigint[], %(numbers)s::int[], %(starts)s::int[], %(ends)s::int[])
     AS w (rev_id, chunk_no, start_cp, end_cp)),
+-- One look-up for each revision and its source. OFFSET 0: as a join the planner reads every source of the corpora first.
 readable AS MATERIALIZED (
   SELECT DISTINCT sp.rev_id
   FROM {schema}.span sp
-  JOIN {schema}.source s ON s.source_pk = sp.source_pk
+  CROSS JOIN LATERAL (SELECT * FROM {schema}.source x WHERE x.source_pk = sp.source_pk OFFSET 0) s
   WHERE sp.rev_id = ANY (ARRAY(SELECT rev_id FROM wanted)) AND s.scope_id = ANY (ARRAY(SELECT scope_id FROM corpora))
     AND ({granted}) AND sp.gen_from > s.fence_gen AND {labelled} AND {alive})
 SELECT w.rev_id, w.chunk_no, part.low, substr(d.text, part.low + 1, part.high - part.low),

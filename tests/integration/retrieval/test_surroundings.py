@@ -7,6 +7,7 @@ import pytest
 
 from headwater import Authorization
 from headwater.chunking.headings import Heading
+from headwater.db import connect
 from headwater.prompts.expansion import Reach, Surroundings
 from headwater.prompts.surroundings import WHOLE_CHARACTERS, read_surroundings, surroundings_statement
 from headwater.question import Question
@@ -150,3 +151,16 @@ def test_passages_of_a_partition_of_its_own_have_neighbours_too(corpus: CorpusRo
     source = corpus.add("src", "one", "two")
 
     assert [number for number, _, _ in around(source, 1)["src#0001"].neighbours] == [0, 1]
+
+
+def test_no_more_sources_are_looked_at_than_are_shown(corpus: CorpusRows, reading: str) -> None:
+    shown = [corpus.add(f"source-{number}", "one", "two") for number in range(50)][:2]
+    question = Question.checked("q", scope=corpus.scope, authorization=ALICE)
+    statement = surroundings_statement(
+        "headwater", question, [candidate(corpus, source, 1) for source in shown], Reach(1, 10)
+    )
+    with connect(reading) as connection:  # with the settings of a retriever
+        plan = "\n".join(line for (line,) in connection.execute(b"EXPLAIN " + statement.sql, statement.parameters))
+
+    assert "using source_pkey on source" in plan
+    assert plan.count(" on source ") == 1 and "Seq Scan" not in plan
