@@ -76,8 +76,8 @@ def _unwrapped(address: Address) -> Address:
     return address
 
 
-def check_base_url(url: str, reach: Reach) -> httpx.URL:
-    """``url`` taken apart, if text may be sent there at all. What it leads to is looked at when it is connected to."""
+def check_base_url(url: str) -> httpx.URL:
+    """``url`` taken apart: absolute, of http or https, with nothing but a host, a port and a path."""
     # A name of another script may look like one that is trusted: it is given as it is registered, xn--….
     if not isinstance(url, str) or not url.isascii() or not url.isprintable() or " " in url or "\\" in url:
         raise ValidationError("The URL must be printable ASCII without spaces: write names of other scripts as xn--….")
@@ -86,21 +86,31 @@ def check_base_url(url: str, reach: Reach) -> httpx.URL:
         port = parts.port
     except (ValueError, httpx.InvalidURL):
         raise ValidationError("The URL is malformed: write https://HOST/PATH.") from None
-    host = found.raw_host.decode("ascii")
+    host = host_of(found)
     if found.scheme not in ("http", "https") or not host or host != parts.hostname or "%" in host or port == 0:
         raise ValidationError("The URL must be absolute, as https://HOST/PATH.")
     if "@" in parts.netloc:
         raise ValidationError("The URL must hold no user and no password: the key is given apart from it.")
     if "?" in url or "#" in url:
         raise ValidationError("The URL must end with its path, without ? and #.")
+    return found
+
+
+def check_reach(url: httpx.URL, reach: Reach) -> None:
+    """Refuses a ``url`` that is out of ``reach`` by what it says. What it leads to is looked at when it is connected to."""
+    host = host_of(url)
     if is_loopback_name(host):
         if not reach.loopback:
             raise ValidationError(f"{host} is this machine, which is asked with allow_loopback only.")
-    elif found.scheme == "http":
+    elif url.scheme == "http":
         raise ValidationError(f"{host} must be asked over https: http is for this machine, with allow_loopback.")
     elif _is_address(host) and not reach.allows(host):
         raise ValidationError(f"{host} may not be asked: {refusal(reach)}.")
-    return found
+
+
+def host_of(url: httpx.URL) -> str:
+    """The host as it goes over the wire; ``url.host`` is for people, and turns xn--… into another script."""
+    return url.raw_host.decode("ascii")
 
 
 def refusal(reach: Reach) -> str:
@@ -129,4 +139,4 @@ def _is_address(host: str) -> bool:
     return True
 
 
-__all__ = ["Reach", "check_base_url", "is_loopback_name", "refusal"]
+__all__ = ["Reach", "check_base_url", "check_reach", "host_of", "is_loopback_name", "refusal"]

@@ -271,7 +271,7 @@ def test_a_compressed_answer_is_refused(server: RunningReranker) -> None:
         TeiReranker(server.url, allow_loopback=True, timeout_s=PLENTY_S).rerank("query", HITS[:1])
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     answer=st.recursive(
         st.none() | st.booleans() | st.integers() | st.floats() | st.sampled_from(["index", "score", "results"]),

@@ -11,6 +11,8 @@ from typing import Any
 
 import httpx
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from headwater.addresses import Reach
 from headwater.errors import RerankError, RerankLimitError, ValidationError
@@ -182,7 +184,7 @@ def test_a_request_that_is_not_read_is_given_up_by_the_deadline() -> None:
         port = listening.getsockname()[1]
         reranker = TeiReranker(f"http://127.0.0.1:{port}", allow_loopback=True, timeout_s=SHORT_S)
         with pytest.raises(RerankLimitError, match="did not answer within"):
-            reranker.rerank("query", ranked_hits("x" * 30_000_000))
+            reranker.rerank("query", ranked_hits("x" * 16_000_000))
 
 
 def test_a_handshake_that_does_not_end_is_given_up_by_the_deadline(named: Certified) -> None:
@@ -322,6 +324,39 @@ def test_a_host_may_bring_a_transport_of_its_own() -> None:
 
     reranker = TeiReranker("https://rerank.test/v1", transport=httpx.MockTransport(answer))
     assert reranker.rerank("query", HITS) == HITS
+
+
+def test_what_such_a_transport_reaches_is_its_own_business() -> None:
+    transport = httpx.MockTransport(lambda _: httpx.Response(200, json=[{"index": 0, "score": 1}]))
+    for url in ("http://tei:80", "http://10.0.0.1", "https://127.0.0.1"):
+        assert TeiReranker(url, transport=transport).rerank("query", HITS) == HITS
+        with pytest.raises(ValidationError):
+            TeiReranker(url)
+    with pytest.raises(ValidationError, match="no user"):
+        TeiReranker("http://u:p@tei:80", transport=transport)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.binary(max_size=80)
+    | st.builds(
+        lambda good, at, cut, other: good[:at] + other + good[at + cut :],
+        st.just(http(b'[{"index": 0, "score": 1}]')),
+        st.integers(0, 120),
+        st.integers(0, 6),
+        st.binary(max_size=4),
+    )
+)
+def test_whatever_bytes_are_answered_there_is_an_order_or_an_error_of_rerankers(
+    server: RunningReranker, raw: bytes
+) -> None:
+    server.answer = sending(raw)
+    try:
+        assert plain(server).rerank("query", HITS) == HITS
+    except (RerankError, RerankLimitError) as error:
+        assert "TeiReranker at 127.0.0.1" in str(error)
+    finally:
+        server.answer = GOOD
 
 
 def test_a_bounded_one_fails_with_errors_of_rerankers_only(server: RunningReranker) -> None:

@@ -1,8 +1,9 @@
 """Where text may be sent, and where never."""
 
+import httpx
 import pytest
 
-from headwater.addresses import Reach, check_base_url
+from headwater.addresses import Reach, check_base_url, check_reach
 from headwater.errors import ValidationError
 
 PUBLIC = ["8.8.8.8", "93.184.215.14", "2606:4700::1111", "2a00:1450:4001::64", "::ffff:8.8.8.8", "64:ff9b::808:808"]
@@ -19,6 +20,12 @@ NEVER = [
     "2001::1", "2002:7f00:1::1", "2002:a00:1::1", "2001:db8::1", "3fff::1", "fec0::1", "64:ff9b:1::1", "::7f00:1",
     "::ffff:0:7f00:1", "100::1", "5f00::1", "4000::1", "", "localhost", "127.1", "2130706433", "1.2.3.4.5",
 ]  # fmt: skip
+
+
+def taken(url: str, reach: Reach) -> httpx.URL:
+    found = check_base_url(url)
+    check_reach(found, reach)
+    return found
 
 
 @pytest.mark.parametrize("address", PUBLIC)
@@ -49,7 +56,7 @@ def test_what_is_neither_is_never_reached(address: str) -> None:
             "https://xn--bcher-kva.example/@x"]
 )  # fmt: skip
 def test_absolute_https_urls_are_taken(url: str) -> None:
-    assert check_base_url(url, Reach()).scheme == "https"
+    assert taken(url, Reach()).scheme == "https"
 
 
 @pytest.mark.parametrize(
@@ -95,21 +102,21 @@ def test_absolute_https_urls_are_taken(url: str) -> None:
 )
 def test_any_other_url_is_refused_in_one_sentence_that_says_no_secret(url: str, sentence: str) -> None:
     with pytest.raises(ValidationError, match=sentence) as refused:
-        check_base_url(url, Reach())
+        taken(url, Reach())
     assert "secret" not in str(refused.value)
 
 
 def test_this_machine_and_networks_inside_are_taken_when_allowed() -> None:
-    assert check_base_url("http://localhost:8080", Reach(loopback=True)).port == 8080
-    assert check_base_url("http://[::1]:8080/v1", Reach(loopback=True)).host == "::1"
-    assert check_base_url("https://10.0.0.1/v1", Reach(private=True)).host == "10.0.0.1"
+    assert taken("http://localhost:8080", Reach(loopback=True)).port == 8080
+    assert taken("http://[::1]:8080/v1", Reach(loopback=True)).host == "::1"
+    assert taken("https://10.0.0.1/v1", Reach(private=True)).host == "10.0.0.1"
     with pytest.raises(ValidationError, match="over https"):
-        check_base_url("http://10.0.0.1/v1", Reach(private=True, loopback=True))
+        taken("http://10.0.0.1/v1", Reach(private=True, loopback=True))
     with pytest.raises(ValidationError, match="may not be asked"):
-        check_base_url("https://169.254.169.254/", Reach(private=True, loopback=True))
+        taken("https://169.254.169.254/", Reach(private=True, loopback=True))
 
 
 @pytest.mark.parametrize("url", [None, 3, b"https://rerank.example"])
 def test_a_url_is_a_text(url: object) -> None:
     with pytest.raises(ValidationError):
-        check_base_url(url, Reach())  # type: ignore[arg-type]
+        taken(url, Reach())  # type: ignore[arg-type]

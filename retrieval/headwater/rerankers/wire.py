@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Final
 
 import httpx
 
-from headwater.addresses import Reach, check_base_url
+from headwater.addresses import Reach, check_base_url, check_reach
 from headwater.errors import RerankError, RerankLimitError, ValidationError
 from headwater.models import Hit
 from headwater.rerankers import ApiKey
@@ -17,6 +17,11 @@ from headwater.transport import CertificateRefused, PinnedTransport
 
 ANSWER_BYTES: Final = 65_536
 
+_HEADERS: Final = {
+    "Accept": "application/json",
+    "Accept-Encoding": "identity",
+    "Content-Type": "application/json",
+}
 _HINTS: Final = {
     401: ": give it a key that it takes",
     403: ": give it a key that it takes",
@@ -49,8 +54,9 @@ class WireReranker:
         timeout_s: float = TIMEOUT_S,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
-        reach = Reach(loopback=allow_loopback, private=allow_private)
-        base = check_base_url(url, reach)
+        base, reach = check_base_url(url), Reach(loopback=allow_loopback, private=allow_private)
+        if transport is None:
+            check_reach(base, reach)
         if self.needs_key and api_key is None:
             raise ValidationError(f"{type(self).__name__} needs an api_key.")
         if model is not None and (not isinstance(model, str) or not model or not model.isprintable()):
@@ -95,11 +101,11 @@ class WireReranker:
         return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
 
     def _ask(self, body: bytes) -> bytes:
-        headers = {"Accept": "application/json", "Accept-Encoding": "identity", "Content-Type": "application/json"}
+        timeout = httpx.Timeout(self._timeout_s).as_dict()  # for a transport that is not ours
+        # The key is in no variable, which somebody's report of an error might show.
+        request = httpx.Request("POST", self._url, headers=_HEADERS, content=body, extensions={"timeout": timeout})
         if self._key is not None:
-            headers["Authorization"] = self._key.header()
-        timeout = httpx.Timeout(self._timeout_s).as_dict()  # of a transport that is not ours
-        request = httpx.Request("POST", self._url, headers=headers, content=body, extensions={"timeout": timeout})
+            request.headers["Authorization"] = self._key.header()
         try:
             answer = self._transport.handle_request(request)
             try:
