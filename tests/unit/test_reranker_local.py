@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from headwater.embedders import resolve_embedder
 from headwater.embedders.hashing import HashEmbedder
+from headwater.embedders.onnx import OnnxEmbedder
 from headwater.errors import LimitError, RerankError, ValidationError
 from headwater.rerankers.local import LocalReranker, max_sim, spread
 from headwater.rerankers.token_cache import TokenCache, TokenVectors
@@ -43,8 +44,8 @@ def words() -> WordTokens:
 def test_each_token_of_the_query_counts_the_nearest_of_the_passage() -> None:
     asked = np.array([(1, 0), (0, 1)], dtype=np.float32)
     passage = np.array([(0.8, 0.6), (0.6, -0.8)], dtype=np.float32)
-    assert max_sim(asked, passage) == pytest.approx((0.8 + 0.6) / 2)
-    assert max_sim(asked[:0], passage) == max_sim(asked, passage[:0]) == 0
+    assert max_sim(asked @ passage.T) == pytest.approx((0.8 + 0.6) / 2)
+    assert max_sim(asked[:0] @ passage.T) == max_sim(asked @ passage[:0].T) == 0
 
 
 def test_scores_are_spread_from_nothing_to_one_and_equal_ones_say_nothing() -> None:
@@ -148,8 +149,10 @@ def test_eight_bits_a_number_keep_the_likeness() -> None:
     asked, passage = (each / np.linalg.norm(each, axis=1, keepdims=True) for each in (asked, passage))
     compact = TokenVectors.of(np.vstack([passage, np.zeros((1, 384), dtype=np.float32)]))
     assert compact.numbers.nbytes == 201 * 384
-    assert not compact.restored[-1].any()
-    assert max_sim(asked, compact.restored) == pytest.approx(max_sim(asked, passage), abs=2e-3)
+    likeness = compact.likeness(asked)
+    assert not likeness[:, -1].any()
+    assert likeness[:, :-1] == pytest.approx(asked @ passage.T, abs=3e-3)
+    assert max_sim(likeness) == pytest.approx(max_sim(asked @ passage.T), abs=2e-3)
 
 
 def test_an_embedder_without_token_vectors_is_refused_when_the_reranker_is_made() -> None:
@@ -182,8 +185,22 @@ def test_after_an_error_no_further_passage_is_begun(words: WordTokens) -> None:
     failing = Failing()
     hits = hits_of(*(" ".join(["banana"] * count) for count in range(1, 41)))
     with pytest.raises(RuntimeError, match="the model failed"):
-        LocalReranker(failing, threads=2).rerank("visa", hits)
+        LocalReranker(failing, passages=40, threads=2).rerank("visa", hits)
     assert len(failing.read) < 40
+
+
+def test_what_was_read_before_an_error_is_not_read_again(words: WordTokens) -> None:
+    reranker, hits = LocalReranker(words, threads=1), hits_of("banana", "passport", "visa stamp")
+    with pytest.raises(KeyError, match="stamp"):
+        reranker.rerank("visa", hits)
+    words.read.clear()
+    reranker.rerank("visa", hits[:2])
+    assert words.read == ["visa"]
+
+
+def test_making_one_loads_no_model() -> None:
+    embedder = OnnxEmbedder.from_spec("/models/none")
+    LocalReranker(embedder)
 
 
 def test_its_threads_end_with_the_call(words: WordTokens) -> None:

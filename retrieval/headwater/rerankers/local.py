@@ -7,7 +7,7 @@ with the search than either alone.
 
 from collections.abc import Sequence
 from hashlib import sha256
-from typing import Final, Literal
+from typing import Final, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from headwater.models import Hit
 from headwater.rerankers.in_threads import check_threads, in_threads
 from headwater.rerankers.token_cache import TokenCache, TokenVectors
 
-PASSAGES: Final = Limit("passages", default=50, cap=50)
+PASSAGES: Final = Limit("passages", default=20, cap=50)
 CACHE_BYTES: Final = 64 * 1024 * 1024
 
 
@@ -40,12 +40,14 @@ class LocalReranker:
         cache_bytes: int = CACHE_BYTES,
         threads: int | None = None,
     ) -> None:
-        if not isinstance(embedder, TokenEmbedder):
+        if not callable(
+            getattr(embedder, "token_vectors", None)
+        ):  # isinstance() would ask for its identity, and load it
             raise ValidationError(
                 "local compares the tokens of a query with those of passages, and this embedder gives no vectors of tokens: "
                 "use onnx:minilm or onnx:/path/to/folder, or another reranker."
             )
-        self._embedder = embedder
+        self._embedder = cast(TokenEmbedder, embedder)
         self._passages = PASSAGES.check(passages)
         self._threads = check_threads(threads)
         self._cache = TokenCache(cache_bytes)
@@ -55,7 +57,7 @@ class LocalReranker:
         if len(best) < 2:
             return list(hits)
         asked = self._vectors(query)
-        likeness = np.array([max_sim(asked, passage.restored) for passage in self._read([hit.text for hit in best])])
+        likeness = np.array([max_sim(passage.likeness(asked)) for passage in self._read([hit.text for hit in best])])
         found = np.array([hit.scores.fused for hit in best])
         worth = (spread(found) + spread(likeness)) / 2
         order = np.argsort(-worth, kind="stable")
@@ -67,13 +69,14 @@ class LocalReranker:
         keys = [sha256(f"{identity}\0{text}".encode(errors="surrogatepass")).digest() for text in texts]
         found = {key: self._cache.get(key) for key in keys}
         missing = {key: text for key, text in zip(keys, texts, strict=True) if found[key] is None}
-        for key, made in zip(missing, in_threads(self._compact, list(missing.values()), self._threads), strict=True):
-            self._cache.keep(key, made)
-            found[key] = made
+        found |= dict(zip(missing, in_threads(self._kept, list(missing.items()), self._threads), strict=True))
         return [vectors for key in keys if (vectors := found[key]) is not None]
 
-    def _compact(self, text: str) -> TokenVectors:
-        return TokenVectors.of(self._vectors(text))
+    def _kept(self, missing: tuple[bytes, str]) -> TokenVectors:
+        key, text = missing
+        made = TokenVectors.of(self._vectors(text))
+        self._cache.keep(key, made)  # at once: a question that is given up has not read for nothing
+        return made
 
     def _vectors(self, text: str) -> NDArray[np.float32]:
         [found] = self._embedder.token_vectors([text])
@@ -85,11 +88,12 @@ class LocalReranker:
         return vectors
 
 
-def max_sim(asked: NDArray[np.float32], passage: NDArray[np.float32]) -> float:
-    """How near the nearest token of the passage is, on average over those of the query. Without tokens: 0."""
-    if not len(asked) or not len(passage):
-        return 0.0
-    return float((asked @ passage.T).max(axis=1).mean())
+def max_sim(likeness: NDArray[np.float32]) -> float:
+    """How near the nearest token of a passage is, on average over those of the query. Without tokens: 0.
+
+    ``likeness`` has a row for each token of the query, and a column for each of the passage.
+    """
+    return float(likeness.max(axis=1).mean()) if likeness.size else 0.0
 
 
 def spread(scores: NDArray[np.float64]) -> NDArray[np.float64]:

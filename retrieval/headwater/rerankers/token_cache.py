@@ -20,13 +20,13 @@ class TokenVectors:
 
     @classmethod
     def of(cls, vectors: NDArray[np.float32]) -> "TokenVectors":
-        factors = np.abs(vectors).max(axis=1, initial=0.0, keepdims=True).astype(np.float32) / np.float32(127)
-        numbers = np.rint(vectors / np.where(factors > 0, factors, 1)).astype(np.int8)
+        factors = np.abs(vectors).max(axis=1, initial=0.0).astype(np.float32) / np.float32(127)
+        numbers = np.rint(vectors / np.where(factors > 0, factors, 1)[:, None]).astype(np.int8)
         return cls(numbers, factors)
 
-    @property
-    def restored(self) -> NDArray[np.float32]:
-        return self.numbers * self.factors
+    def likeness(self, others: NDArray[np.float32]) -> NDArray[np.float32]:
+        """The cosine of each of ``others`` with each of these, shape ``[others, these]``."""
+        return np.asarray((others @ self.numbers.astype(np.float32).T) * self.factors, dtype=np.float32)
 
     @property
     def size(self) -> int:
