@@ -185,6 +185,14 @@ def test_too_much_input_is_refused_before_a_busy_reranker_is(held: Held) -> None
         bounded.rerank("query", HITS)
 
 
+def test_too_much_input_takes_no_place() -> None:
+    bounded = Bounded(FakeReranker(), max_concurrent=1, max_input_bytes=100, timeout_s=10)
+    for _ in range(2):
+        with pytest.raises(RerankLimitError, match="bytes"):
+            bounded.rerank("query" * 20, HITS)
+    assert ranks(bounded.rerank("two", HITS)) == [2, 1, 3]
+
+
 def test_a_call_that_hangs_is_given_up_and_keeps_its_place_until_it_ends(held: Held) -> None:
     bounded = Bounded(held, max_concurrent=2, timeout_s=0.01)
     for _ in range(2):
