@@ -13,6 +13,7 @@ from headwater.models import Authorization, Citation, Hit, RetrievalResult, Scop
 from headwater.prompts import arrange, check_post_processors
 from headwater.prompts.expansion import Expansion
 from headwater.prompts.keys import key_of
+from headwater.redaction import redacted_text
 
 if TYPE_CHECKING:
     from headwater.prompts import PostProcessor
@@ -82,7 +83,7 @@ class _Shelf:
 
         A router that fails, or names none of ours, hides nothing: then all are searched, each under its own grants.
         """
-        if self._router is None:
+        if self._router is None or not query.strip():
             return self.ids, False
         try:
             routed = self._router(query, self.ids)
@@ -93,11 +94,13 @@ class _Shelf:
         return (known, True) if known else (self.ids, False)
 
     def asked(self, query: str, authorization: Authorization, arguments: Mapping[str, Any]) -> _Asked:
+        if not isinstance(query, str):
+            raise ValidationError("query must be a text.")
         for name in ("scope", "scopes", "generation"):
             if arguments.get(name) is not None:
                 raise ValidationError(f"{name} is not for several libraries: each has its own corpus, as it is now.")
         redactor = arguments.get("redactor")
-        libraries, is_routed = self.route(redactor(query) if callable(redactor) else query)
+        libraries, is_routed = self.route(query if redactor is None else redacted_text(query, redactor))
         steps = check_post_processors(arguments.get("post_processors", ()))
         # What reads the store runs where its corpus is asked, and so does what stands before it in the chain.
         alone = max((place for place, step in enumerate(steps, start=1) if isinstance(step, Expansion)), default=0)

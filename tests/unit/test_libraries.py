@@ -140,6 +140,18 @@ def test_ids_are_one_each() -> None:
         Libraries(Found([]), {str(n): scope("x") for n in range(33)})  # type: ignore[arg-type]  # a stand-in
 
 
+def test_a_blank_query_asks_no_router() -> None:
+    libraries = Libraries(Found(FOUND), SHELVES, fails_loudly)  # type: ignore[arg-type]  # a stand-in for a retriever
+
+    assert libraries.retrieve(" ", authorization=ALICE).hits == ()
+    with pytest.raises(ValidationError, match="query"):
+        libraries.retrieve(7, authorization=ALICE)  # type: ignore[arg-type]  # what an untyped host may pass
+
+
+def fails_loudly(query: str, ids: Sequence[str]) -> list[str]:
+    raise KeyboardInterrupt
+
+
 async def test_an_async_retriever_is_awaited() -> None:
     libraries = AsyncLibraries(AsyncFound(FOUND), SHELVES, lambda *_: ["hr"])  # type: ignore[arg-type]  # a stand-in
 
