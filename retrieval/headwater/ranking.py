@@ -22,8 +22,28 @@ class Ranked:
     """A candidate at its place in the common order, and how it came there."""
 
     candidate: Candidate
-    scores: Scores
-    retrieval: Retrieval
+    fused: float
+    vector_rank: int | None
+    lexical: float | None
+    lexical_rank: int | None
+
+    @property
+    def retrieval(self) -> Retrieval:
+        """Which legs found it."""
+        if self.vector_rank is None:
+            return "lexical"
+        return "vector" if self.lexical_rank is None else "hybrid"
+
+    @property
+    def scores(self) -> Scores:
+        """What a host is told of it."""
+        return Scores.model_construct(
+            vector=self.candidate.similarity,
+            lexical=self.lexical,
+            fused=self.fused,
+            vector_rank=self.vector_rank,
+            lexical_rank=self.lexical_rank,
+        )
 
 
 def ranked(question: Question, finds: Finds) -> list[Ranked]:
@@ -35,23 +55,11 @@ def ranked(question: Question, finds: Finds) -> list[Ranked]:
     # The vector legs come first: of a passage that several found, the first one's similarity is told. There are as many legs
     # of either kind, so that both weigh the same.
     fused = fuse([*vector, *lexical], fusion=question.fusion, k=question.rrf_k, key=_key)
-    by_vector, by_words = _best_ranks(vector), _best_ranks(lexical)
-    words = _best_scores(lexical)
-    order: list[Ranked] = []
-    for candidate, score in fused[: question.candidates]:
-        key = _key(candidate)
-        scores = Scores.model_construct(
-            vector=candidate.similarity,
-            lexical=words.get(key),
-            fused=score,
-            vector_rank=by_vector.get(key),
-            lexical_rank=by_words.get(key),
-        )
-        retrieval: Retrieval = (
-            "hybrid" if key in by_vector and key in by_words else "vector" if key in by_vector else "lexical"
-        )
-        order.append(Ranked(candidate, scores, retrieval))
-    return order
+    by_vector, by_words, words = _best_ranks(vector), _best_ranks(lexical), _best_scores(lexical)
+    return [
+        Ranked(candidate, score, by_vector.get(key), words.get(key), by_words.get(key))
+        for (candidate, score), key in ((each, _key(each.item)) for each in fused[: question.candidates])
+    ]
 
 
 def _vector_leg(founds: Sequence[Found], most: int) -> Leg[Candidate]:

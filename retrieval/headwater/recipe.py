@@ -65,7 +65,11 @@ def recipe(question: Question, means: Means, hooks: Hooks, audit: Audit, *, requ
         order = ranked(question, finds)
         span.set(hits=len(order))
     allowed = yield from _recheck([one.candidate for one in order], question, means, audit)
-    passages = _passages(order, allowed, hooks)
+    most = question.top_k if hooks.reranker is None else len(order)
+    if hooks.redactor is None:
+        passages = _passages(order, allowed, hooks, most=most)
+    else:
+        passages = yield from called(lambda: _passages(order, allowed, hooks, most=most))
     rerank_error: str | None = None
     if hooks.reranker is not None and passages:
         with request.span("retrieval.rerank", hits=len(passages)) as span:
@@ -145,12 +149,14 @@ def _recheck(
     return audit.disclose(candidates, verdicts)
 
 
-def _passages(order: Sequence[Ranked], allowed: Mapping[int, int], hooks: Hooks) -> list[Passage]:
-    """What may be shown, ranked as it was found, without what the redactor takes out."""
+def _passages(order: Sequence[Ranked], allowed: Mapping[int, int], hooks: Hooks, *, most: int) -> list[Passage]:
+    """The first that may be shown, ranked as they were found, without what the redactor takes out."""
     at = datetime.now(UTC)
     passages: list[Passage] = []
     for one in order:
         candidate = one.candidate
+        if len(passages) == most:
+            break
         if candidate.rev_id not in allowed:
             continue
         if allowed[candidate.rev_id] > candidate.sensitivity:

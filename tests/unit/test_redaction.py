@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from headwater import HeadwaterError, ValidationError
+from headwater.effects import Batch, Call
 from headwater.hooks import Hooks
 from headwater.rerankers.bounded import Bounded
 from tests.unit.recipe_steps import SmallEmbedder, make_row, verdict, walk
@@ -43,7 +44,12 @@ def test_a_query_of_which_nothing_is_left_asks_nothing() -> None:
 def test_other_words_are_made_of_the_redacted_query_and_redacted_too() -> None:
     seen: list[str] = []
     embedder = SmallEmbedder()
-    hooks = Hooks(redactor=redact, rewriter=lambda query: seen.append(query) or [f"{SECRET} again"])  # type: ignore[func-returns-value]  # always the list
+
+    def rewrite(query: str) -> list[str]:
+        seen.append(query)
+        return [f"{SECRET} again"]
+
+    hooks = Hooks(redactor=redact, rewriter=rewrite)
     walk(f"the {SECRET}", embedder=embedder, hooks=hooks)
 
     assert seen == ["the [gone]"]
@@ -122,3 +128,21 @@ def test_a_hook_that_is_none_is_an_error_that_names_it(arguments: dict[str, Any]
     usual: dict[str, Any] = {"redactor": None, "rewriter": None, "on_rerank_error": "raise", "post_processors": ()}
     with pytest.raises(ValidationError, match=words):
         Hooks.checked(reranker=None, **{**usual, **arguments})
+
+
+def test_it_runs_where_it_holds_up_nobody() -> None:
+    """As a model does: the recipe never calls it itself, but asks for it to be called."""
+    called: list[str] = []
+
+    def listen(text: str) -> str:
+        called.append(text)
+        return text
+
+    steps = walk(hooks=Hooks(redactor=listen)).steps
+    assert called == ["text"]  # the query, by the walk
+    called.clear()
+    assert isinstance(steps.next(), Batch)
+    steps.feed([[row("text")]])
+    steps.feed([[verdict(1)]])
+
+    assert called == [] and isinstance(steps.next(), Call)

@@ -74,7 +74,7 @@ def test_a_corpus_that_lies_elsewhere_is_asked_for_there_and_next_time_at_once()
         steps.feed([verdict(1)])
         assert len(steps.result.hits) == 1
 
-    assert [sql.count(b"slab = 7") for sql in asked] == [0, 4, 4]
+    assert [b"slab = 7" in sql for sql in asked] == [False, True, True]
     assert asked[1] == asked[2] and b"slab = 0" in asked[0]
 
 
