@@ -4,7 +4,7 @@ What two corpora hold is compared as if one held both: their vectors lie in one 
 lexical leg for each form of the query, however many corpora were searched.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -48,59 +48,86 @@ class Ranked:
 
 def ranked(question: Question, finds: Finds) -> list[Ranked]:
     """The candidates in one order, as many as were asked for."""
-    vector = [_vector_leg(found, question.candidates) for found in finds.by_query]
-    lexical = [_lexical_leg(found, question.candidates) for found in finds.by_query]
+    vector = [_listed(found, question.candidates, _vector_rank, _similarity) for found in finds.by_query]
+    lexical = [_listed(found, question.candidates, _lexical_rank, _lexical_score) for found in finds.by_query]
     if question.lexical == "off":
         lexical = []
     # The vector legs come first: of a passage that several found, the first one's similarity is told. There are as many legs
     # of either kind, so that both weigh the same.
-    fused = fuse([*vector, *lexical], fusion=question.fusion, k=question.rrf_k, key=_key)
-    by_vector, by_words, words = _best_ranks(vector), _best_ranks(lexical), _best_scores(lexical)
+    if question.fusion == "rrf":
+        legs = [_leg(listed, _similarity) for listed in vector] + [_leg(listed, _lexical_score) for listed in lexical]
+    else:
+        unions = [_union(*forms) for forms in zip(vector, lexical or [[]] * len(vector), strict=True)]
+        legs = [_leg(_by(_similarity, union), _similarity) for union in unions]
+        legs += [_leg(_by(_lexical_score, union), _lexical_score) for union in unions if lexical]
+    fused = fuse(legs, fusion=question.fusion, k=question.rrf_k, key=_key)
+    by_vector, by_words, words = _best_ranks(vector), _best_ranks(lexical), _best_scores(finds)
     return [
         Ranked(candidate, score, by_vector.get(key), words.get(key), by_words.get(key))
         for (candidate, score), key in ((each, _key(each.item)) for each in fused[: question.candidates])
     ]
 
 
-def _vector_leg(founds: Sequence[Found], most: int) -> Leg[Candidate]:
-    listed = [
-        (one.similarity or 0.0, one.vector_rank, one) for found in founds for one in found.candidates if one.vector_rank
-    ]
-    return _leg(listed, most)
+def _vector_rank(candidate: Candidate) -> int | None:
+    return candidate.vector_rank
 
 
-def _lexical_leg(founds: Sequence[Found], most: int) -> Leg[Candidate]:
+def _lexical_rank(candidate: Candidate) -> int | None:
+    return candidate.lexical_rank
+
+
+def _similarity(candidate: Candidate) -> float:
+    return candidate.similarity or 0.0
+
+
+def _lexical_score(candidate: Candidate) -> float:
+    """How well the words match. None of them does where the store says nothing."""
+    return candidate.lexical_score or 0.0
+
+
+def _listed(
+    founds: Sequence[Found], most: int, rank: Callable[[Candidate], int | None], score: Callable[[Candidate], float]
+) -> list[Candidate]:
+    """What one leg found in all corpora, best first. Within a corpus the store's order holds: it knows more digits than are told."""
     listed = [
-        (one.lexical_score or 0.0, one.lexical_rank, one)
+        (-score(one), _scope_key(one.scope), rank(one) or 0, one)
         for found in founds
         for one in found.candidates
-        if one.lexical_rank
+        if rank(one)
     ]
-    return _leg(listed, most)
+    listed.sort(key=lambda each: each[:3])
+    return [candidate for _, _, _, candidate in listed[:most]]
 
 
-def _leg(listed: list[tuple[float, int, Candidate]], most: int) -> Leg[Candidate]:
-    """Best first. Within a corpus the store's own order holds: it knows more digits than are told."""
-    listed.sort(key=lambda each: (-each[0], _scope_key(each[2].scope), each[1]))
-    best = listed[:most]
-    return Leg([candidate for _, _, candidate in best], [score for score, _, _ in best])
+def _leg(items: Sequence[Candidate], score: Callable[[Candidate], float]) -> Leg[Candidate]:
+    return Leg(items, [score(item) for item in items])
 
 
-def _best_ranks(legs: Sequence[Leg[Candidate]]) -> dict[Any, int]:
+def _union(vector: Sequence[Candidate], lexical: Sequence[Candidate]) -> list[Candidate]:
+    """What either leg listed. Scores are compared by what they are, not by which leg had room for the passage."""
+    return list({_key(one): one for one in (*lexical, *vector)}.values())
+
+
+def _by(score: Callable[[Candidate], float], items: Sequence[Candidate]) -> list[Candidate]:
+    return sorted(items, key=lambda one: (-score(one), _key(one)))
+
+
+def _best_ranks(legs: Sequence[Sequence[Candidate]]) -> dict[Any, int]:
     best: dict[Any, int] = {}
     for leg in legs:
-        for rank, candidate in enumerate(leg.items, start=1):
+        for rank, candidate in enumerate(leg, start=1):
             key = _key(candidate)
             best[key] = min(rank, best.get(key, rank))
     return best
 
 
-def _best_scores(legs: Sequence[Leg[Candidate]]) -> dict[Any, float]:
+def _best_scores(finds: Finds) -> dict[Any, float]:
     best: dict[Any, float] = {}
-    for leg in legs:
-        for score, candidate in zip(leg.scores, leg.items, strict=True):
-            key = _key(candidate)
-            best[key] = max(score, best.get(key, score))
+    for founds in finds.by_query:
+        for candidate in (one for found in founds for one in found.candidates):
+            if candidate.lexical_score is not None:
+                key = _key(candidate)
+                best[key] = max(candidate.lexical_score, best.get(key, candidate.lexical_score))
     return best
 
 

@@ -158,11 +158,23 @@ def test_weighted_fusion_takes_half_from_either_leg() -> None:
     rows = [both(1, vector=1, lexical=None), both(2, vector=2, lexical=1), both(3, vector=3, lexical=2)]
     result = answered(rows, fusion="weighted")
 
-    assert [(hit.source_id, round(hit.scores.fused, 9)) for hit in result.hits] == [
-        ("s2", 0.75),
-        ("s1", 0.5),
-        ("s3", 0.0),
-    ]
+    fused = {hit.source_id: round(hit.scores.fused, 6) for hit in result.hits}
+    assert fused == {"s2": 0.75, "s1": 0.5, "s3": round(0.5 * 8 / 9, 6)}  # the words of s1 match nothing: 0 of 9
+
+
+def test_weighted_fusion_compares_what_a_leg_did_not_list_by_its_score_too() -> None:
+    listed = [both(1, vector=1, lexical=None), both(2, vector=2, lexical=1)]
+    unlisted = both(3, vector=3, lexical=None)
+    told = make_row(rev_id=3, source_id="s3", vector_rank=3, distance=0.3, lexical_score=7.0)
+
+    without, with_score = (
+        {hit.source_id: hit.scores.fused for hit in answered([*listed, third], fusion="weighted").hits}
+        for third in (unlisted, told)
+    )
+
+    assert without["s3"] == 0.0 and with_score["s3"] == pytest.approx(0.5 * 7 / 9)
+    (hit,) = (hit for hit in answered([told], fusion="weighted").hits)
+    assert (hit.provenance.retrieval, hit.scores.lexical, hit.scores.lexical_rank) == ("vector", 7.0, None)
 
 
 def test_a_lexicon_of_another_language_is_learnt_and_asked_for_in_its_words() -> None:
