@@ -44,7 +44,8 @@ def words() -> WordTokens:
 def test_each_token_of_the_query_counts_the_nearest_of_the_passage() -> None:
     asked = np.array([(1, 0), (0, 1)], dtype=np.float32)
     passage = np.array([(0.8, 0.6), (0.6, -0.8)], dtype=np.float32)
-    assert max_sim(asked @ passage.T) == pytest.approx((0.8 + 0.6) / 2)
+    assert max_sim(asked @ passage.T) == pytest.approx((0.8**4 + 0.6**4) / 2)
+    assert max_sim(-asked @ asked[:1].T) == 0  # what means the opposite is not there either
     assert max_sim(asked[:0] @ passage.T) == max_sim(asked @ passage[:0].T) == 0
 
 
@@ -55,8 +56,14 @@ def test_scores_are_spread_from_nothing_to_one_and_equal_ones_say_nothing() -> N
 
 def test_likeness_and_the_fused_score_count_half_each(words: WordTokens) -> None:
     hits = hits_of("banana", "visa", "passport", "banana banana", fused=[1.0, 0.5, 0.9, 0.4])
-    # (1 + 0) / 2, (1/6 + 1) / 2, (5/6 + 0.8) / 2 and 0: neither the order of the search nor that of the model.
+    # (1 + 0) / 2, (1/6 + 1) / 2, (5/6 + 0.8⁴) / 2 and 0: neither the order of the search nor that of the model.
     assert texts_of(LocalReranker(words).rerank("visa", hits)) == ["passport", "visa", "banana", "banana banana"]
+
+
+def test_one_token_word_for_word_counts_more_than_several_alike(words: WordTokens) -> None:
+    hits = hits_of("passport", "visa", "banana passport", fused=[0.5, 0.5, 0.5])
+    # On average over the query's two tokens the nearest are 0.8 and 0.6, 1 and 0, and 0.8 and 1.
+    assert texts_of(LocalReranker(words).rerank("visa banana", hits)) == ["banana passport", "visa", "passport"]
 
 
 def test_where_both_halves_weigh_the_same_the_search_decides(words: WordTokens) -> None:

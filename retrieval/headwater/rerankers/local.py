@@ -21,6 +21,7 @@ from headwater.rerankers.token_cache import TokenCache, TokenVectors
 
 PASSAGES: Final = Limit("passages", default=20, cap=50)
 CACHE_BYTES: Final = 64 * 1024 * 1024
+SHARPNESS: Final = 4
 
 
 class LocalReranker:
@@ -89,11 +90,15 @@ class LocalReranker:
 
 
 def max_sim(likeness: NDArray[np.float32]) -> float:
-    """How near the nearest token of a passage is, on average over those of the query. Without tokens: 0.
+    """How near the nearest token of a passage is, over those of the query. Without tokens: 0.
 
-    ``likeness`` has a row for each token of the query, and a column for each of the passage.
+    ``likeness`` has a row for each token of the query, and a column for each of the passage. The mean is of fourth
+    powers: a token that is there word for word says more than several that have only something alike.
     """
-    return float(likeness.max(axis=1).mean()) if likeness.size else 0.0
+    if not likeness.size:
+        return 0.0
+    nearest = np.maximum(likeness.max(axis=1), 0).astype(np.float64)
+    return float((nearest**SHARPNESS).mean())
 
 
 def spread(scores: NDArray[np.float64]) -> NDArray[np.float64]:
