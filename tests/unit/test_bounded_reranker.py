@@ -3,6 +3,8 @@
 import asyncio
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from contextvars import ContextVar
 from itertools import repeat
 from typing import Any
@@ -106,6 +108,16 @@ def test_the_same_chunk_of_two_corpora_is_two_passages() -> None:
 def test_anything_but_each_passage_once_is_an_error(answer: Callable[[str, Sequence[Hit]], Any], sentence: str) -> None:
     with pytest.raises(RerankError, match=sentence):
         asked(Answering(answer))
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.sampled_from([*HITS, *ranked_hits("one", corpus="other"), None, "source-1#0001"]), max_size=5))
+def test_whatever_a_reranker_gives_each_passage_comes_once_or_an_error(answer: list[Any]) -> None:
+    is_whole = len(answer) == len(HITS) and {id(each) for each in answer} == {id(hit) for hit in HITS}
+    try:
+        assert list(asked(Answering(lambda *_: answer))) == answer and is_whole
+    except RerankError:
+        assert not is_whole
 
 
 def test_an_async_reranker_is_told_to_give_the_passages_themselves() -> None:
@@ -225,10 +237,48 @@ def test_as_many_run_at_once_as_may(held: Held) -> None:
     assert found == [tuple(HITS)] * 2
 
 
+def test_places_are_free_again_however_calls_end() -> None:
+    def turn(query: str, hits: Sequence[Hit]) -> Sequence[Hit]:
+        if query == "fail":
+            raise OSError
+        return hits[:1] if query == "short" else hits
+
+    reranker = Answering(turn)
+    bounded = Bounded(reranker, max_concurrent=8, timeout_s=10)
+
+    def ask(number: int) -> None:
+        with suppress(RerankError, RerankLimitError):
+            bounded.rerank(("fail", "short", "good")[number % 3], HITS)
+
+    with ThreadPoolExecutor(16) as threads:
+        list(threads.map(ask, range(300)))
+    together = threading.Barrier(8)
+
+    def meet(query: str, hits: Sequence[Hit]) -> Sequence[Hit]:
+        together.wait(60)
+        return hits
+
+    reranker.answer = meet
+    with ThreadPoolExecutor(8) as threads:
+        assert list(threads.map(lambda _: bounded.rerank("good", HITS), range(8))) == [tuple(HITS)] * 8
+
+
 def test_who_was_answered_may_ask_again_at_once() -> None:
     bounded = Bounded(FakeReranker(), max_concurrent=1, timeout_s=10)
     for _ in range(200):
         assert ranks(bounded.rerank("two", HITS)) == [2, 1, 3]
+
+
+def test_a_machine_without_threads_is_a_limit_and_takes_no_place() -> None:
+    bounded = Bounded(FakeReranker(), max_concurrent=1, timeout_s=10)
+    usual = threading.stack_size(1 << 46)  # no machine has as much
+    try:
+        for _ in range(2):
+            with pytest.raises(RerankLimitError, match="no more threads"):
+                bounded.rerank("two", HITS)
+    finally:
+        threading.stack_size(usual)
+    assert ranks(bounded.rerank("two", HITS)) == [2, 1, 3]
 
 
 def test_a_reranker_that_hangs_does_not_keep_the_interpreter(held: Held) -> None:

@@ -99,9 +99,9 @@ class Bounded:
         )
         try:
             thread.start()
-        except BaseException:
+        except RuntimeError:  # of any other, a Ctrl-C among them, nobody knows whether the thread runs
             self._slots.release()
-            raise
+            raise RerankLimitError(f"{self.name} was not asked: no more threads can be started here.") from None
         try:
             return ended.result(self._timeout_s)
         except TimeoutError:
