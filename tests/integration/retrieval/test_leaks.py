@@ -9,6 +9,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -129,10 +130,8 @@ def ask_everything(said: Said, dsn: str, scope: Scope, who: Authorization, wire:
     with opened(said, dsn) as retriever:
         for search in SEARCHES.values():
             for order in (None, hosted, FakeReranker()):
-                asked = {**search, "scope": scope, "authorization": who, "reranker": order}
-                result = said.asking(
-                    lambda asked=asked: retriever.retrieve(QUERY, on_access_denied=said.audit.append, **asked)
-                )
+                asked: dict[str, Any] = {**search, "scope": scope, "authorization": who, "reranker": order}
+                result = said.asking(partial(retriever.retrieve, QUERY, on_access_denied=said.audit.append, **asked))
                 assert result is not None and result.hits
                 for citation in result.citations:
                     said.note("evidence", evidence_from_citation(citation, content_hash="0" * 64))
@@ -216,7 +215,7 @@ def test_no_error_tells_what_alice_may_not_read(
     hidden(filled)
     filled.count_terms()
     with opened(said, reading) as retriever:
-        asked = {"scope": filled.scope, "authorization": ALICE, "lexical": "bm25", **arguments}
+        asked: dict[str, Any] = {"scope": filled.scope, "authorization": ALICE, "lexical": "bm25", **arguments}
         try:
             said.asking(lambda: retriever.retrieve(QUERY, on_access_denied=said.audit.append, **asked))
         except ValueError as error:  # the host's own
@@ -246,7 +245,7 @@ def test_async_answers_tell_no_more(said: Said, filled: CorpusRows, reading: str
     async def ask() -> Any:
         connected = AsyncRetriever.connect(reading, embedder=HashEmbedder(64), telemetry=said.telemetry)
         async with connected as retriever:
-            asked = {"scope": filled.scope, "authorization": ALICE, "lexical": "bm25"}
+            asked: dict[str, Any] = {"scope": filled.scope, "authorization": ALICE, "lexical": "bm25"}
             return await asyncio.gather(
                 *(retriever.retrieve(QUERY, on_access_denied=said.audit.append, **asked) for _ in range(4))
             )
@@ -264,7 +263,7 @@ def test_a_source_that_is_revoked_while_it_is_reranked_is_in_no_answer(
     taken = hidden(filled, ("user:alice",))
 
     class Meanwhile(FakeReranker):
-        def rerank(self, query: str, hits: Sequence[Hit]) -> Sequence[Hit]:
+        def rerank(self, query: str, hits: Sequence[Hit]) -> list[Hit]:
             filled.grant(taken, "user:bob")
             return super().rerank(query, hits)
 
