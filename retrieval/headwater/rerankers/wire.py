@@ -26,7 +26,7 @@ _HINTS: Final = {
     401: ": give it a key that it takes",
     403: ": give it a key that it takes",
     404: ": look at the path of its URL",
-    413: ": ask for fewer candidates",
+    413: ": ask for fewer candidates, or have it cut passages that its model cannot read whole",
     422: ": ask for fewer candidates, or look at the model's name",
     429: ": it is asked too often",
 }
