@@ -3,7 +3,8 @@
 -- recheck --
 -- For each revision about to be disclosed, in all corpora of a question at once: may its source be read now, is it still there
 -- to be read, and how is it labelled by now. Revisions that give no row are gone. A revision that was replaced meanwhile still
--- counts: the answer is what the corpus showed. LATERAL with LIMIT: one look-up for each corpus.
+-- counts: the answer is what the corpus showed. LATERAL with LIMIT: one look-up for each corpus and source. As a plain join the
+-- planner read every source of the corpora to look at a handful.
 WITH corpora AS MATERIALIZED (
   SELECT c.scope_id FROM unnest(%(resources)s::text[], %(corpora)s::text[]) AS u (resource_id, corpus_id)
   CROSS JOIN LATERAL (
@@ -17,7 +18,7 @@ SELECT sp.rev_id, bool_or(({granted}) IS TRUE) AS is_granted,
        bool_or(sp.gen_from > s.fence_gen AND {labelled} AND {alive}) AS is_alive,
        max(greatest(s.sensitivity, sp.sensitivity)) AS sensitivity
 FROM {schema}.span sp
-JOIN {schema}.source s ON s.source_pk = sp.source_pk
+CROSS JOIN LATERAL (SELECT * FROM {schema}.source x WHERE x.source_pk = sp.source_pk LIMIT 1) s
 WHERE sp.rev_id = ANY (%(revisions)s::bigint[]) AND s.scope_id = ANY (ARRAY(SELECT scope_id FROM corpora))
 GROUP BY sp.rev_id;
 

@@ -97,3 +97,13 @@ def test_what_little_somebody_may_read_of_a_large_corpus_is_found_by_its_grants(
 def test_the_statement_that_looks_again_is_short_enough_for_psycopg_to_remember(scope: Scope) -> None:
     """Beyond 4,096 bytes psycopg looks for the parameters in every call, which takes 0.1 ms."""
     assert len(recheck_statement("s" * 28, question(scope), [1]).sql) < 4_096
+
+
+def test_looking_again_reads_the_sources_of_what_was_found_and_no_others(corpus: CorpusRows, reading: str) -> None:
+    for number in range(50):
+        corpus.add(f"s{number}", "text")
+    looks_again = recheck_statement("headwater", question(corpus.scope), [1, 2, 3])
+    with connect(reading) as connection:
+        plan = "\n".join(line for (line,) in connection.execute(b"EXPLAIN " + looks_again.sql, looks_again.parameters))
+
+    assert "using source_pkey" in plan and "source_scope_id" not in plan and "Seq Scan" not in plan
