@@ -13,7 +13,16 @@ from headwater.db import statement
 from headwater.errors import LimitError
 from headwater.filters import filter_parameters, filter_predicate
 from headwater.lexical import analyse, language_of, term_id
-from headwater.limits import FEW_CHUNKS, FEW_SOURCES, GRAPH_DIMENSIONS, NORMALISATION, POSTINGS, QUERY_TERMS, WALKED
+from headwater.limits import (
+    FEW_CHUNKS,
+    GRAPH_DIMENSIONS,
+    NORMALISATION,
+    POSTINGS,
+    QUERY_TERMS,
+    SAMPLED,
+    WALKED,
+    WALKED_SOME,
+)
 from headwater.models import Scope
 from headwater.question import Lexical, Question
 from headwater.routes import SHARED
@@ -57,8 +66,8 @@ class Ways:
     """What decides by which way passages are found. None of it decides which passages may be."""
 
     few_chunks: int = FEW_CHUNKS
-    few_sources: int = FEW_SOURCES
     walked: int = WALKED
+    walked_some: int = WALKED_SOME
     postings: int = POSTINGS
 
 
@@ -79,8 +88,8 @@ def search_statement(
         **_LEGS[question.lexical],
     }
     if is_large:
-        places |= {"few_chunks": ways.few_chunks, "few_sources": ways.few_sources}
-        places |= {"walked": ways.walked * question.candidates, "postings": ways.postings}
+        places |= {"few_chunks": ways.few_chunks, "sampled": SAMPLED, "postings": ways.postings}
+        places |= {"walked": ways.walked * question.candidates, "walked_some": ways.walked_some * question.candidates}
     if question.lexical != "off":
         places |= _LOOKED_UP if is_large else _WEIGHED
     written = (("filtered", filter_predicate(question.filter)),)

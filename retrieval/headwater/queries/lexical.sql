@@ -55,7 +55,7 @@ string_agg('''' || replace(replace(lexeme, '\', '\\'), '''', '''''') || '''', ' 
 SELECT * FROM (
   SELECT c.rev_id, c.chunk_no, d.source_id, {score} AS score
   FROM {those} d
-  JOIN {schema}.chunk c ON c.slab = {slab} AND c.rev_id = d.rev_id
+  CROSS JOIN LATERAL ({passages}) c
   WHERE {filtered}
   ORDER BY score DESC, d.source_id, c.chunk_no
   LIMIT {candidates}) w
@@ -104,10 +104,8 @@ second_look AS MATERIALIZED (
 matching AS MATERIALIZED (
   SELECT * FROM ({each_weighed}) w
   UNION ALL
-  SELECT l.rev_id, l.chunk_no, s.source_id, l.score
+  SELECT l.rev_id, l.chunk_no, {source_of}, l.score
   FROM (SELECT * FROM first_look WHERE NOT (SELECT is_short FROM look) UNION ALL SELECT * FROM second_look) l
-  JOIN {schema}.revision r ON r.rev_id = l.rev_id
-  JOIN {schema}.source s ON s.source_pk = r.source_pk
   ORDER BY score DESC, source_id, chunk_no
   LIMIT {candidates})
 

@@ -27,23 +27,42 @@ NULL::jsonb
 
 -- gate --
 -- Whether this reader may see a passage, for where one is found before anybody asked. A scalar sub-select with LIMIT, which the
--- planner cannot turn into a join: it would give up the order of the index.
+-- planner cannot turn into a join: it would give up the order of the index. OFFSET 0: one look-up of a primary key each, whatever
+-- was in the tables when the plan was made. Else it may read all spans of the build, for every passage.
 (SELECT true
- FROM {schema}.span sp
- JOIN {schema}.source s ON s.source_pk = sp.source_pk
- WHERE sp.rev_id = c.rev_id AND s.scope_id = (SELECT scope_id FROM searched)
+ FROM (SELECT * FROM {schema}.span WHERE rev_id = c.rev_id OFFSET 0) sp
+ CROSS JOIN LATERAL (SELECT * FROM {schema}.source WHERE source_pk = sp.source_pk OFFSET 0) s
+ WHERE s.scope_id = (SELECT scope_id FROM searched)
    AND {visible} AND {granted} AND {labelled} AND {alive} {narrowed}
  LIMIT 1)
 
+-- guess --
+-- The share of the partition's passages that this reader may see, of some from all over it, and whether that makes few. Rows are
+-- read where they lie, which needs no index; pages are of 8 KiB, and of a partition that nobody analysed four passages lie in each.
+SELECT w.share, coalesce(w.share * greatest(p.counted, 4 * p.pages), 0) <= {few_chunks} AS is_few
+FROM (
+  SELECT pg_relation_size(o.id) / 8192 AS pages, (SELECT t.reltuples FROM pg_class t WHERE t.oid = o.id) AS counted
+  FROM (SELECT (SELECT tableoid FROM {schema}.chunk WHERE slab = {slab} LIMIT 1) AS id) o) p
+CROSS JOIN LATERAL (
+  SELECT count(*) FILTER (WHERE {gate})::float8 / nullif(count(*), 0) AS share
+  FROM {schema}.chunk c
+  WHERE c.slab = {slab} AND c.ctid = ANY (ARRAY(
+    SELECT ('(' || n * p.pages / {sampled} || ',' || 1 + mod(n, 3) || ')')::tid FROM generate_series(0, {sampled} - 1) n))) w
+
 -- narrowed_by_filter --
 AND (SELECT {filtered} FROM {schema}.document_version d WHERE d.version_id = sp.version_id LIMIT 1)
+
+-- passages --
+-- Those of one revision. OFFSET 0 holds the planner to one look-up for each: of a partition that was never analysed it believes
+-- that one passage lies in it, and would read all of them.
+SELECT * FROM {schema}.chunk WHERE slab = {slab} AND rev_id = d.rev_id OFFSET 0
 
 -- compared --
 -- Every passage of what is shown, by its distance. A vector without a direction (all zeros) has none: it counts as
 -- unrelated, and stands before the opposite.
 SELECT c.rev_id, c.chunk_no, d.source_id, coalesce(nullif(c.emb <=> %(vector)s::halfvec({dimensions}), 'NaN'), 1) AS distance
 FROM shown d
-JOIN {schema}.chunk c ON c.slab = {slab} AND c.rev_id = d.rev_id
+CROSS JOIN LATERAL ({passages}) c
 WHERE {filtered}
 ORDER BY distance, d.source_id, c.chunk_no
 LIMIT {candidates}
@@ -65,23 +84,33 @@ FROM (
   FROM matching) b
 GROUP BY rev_id, chunk_no
 
+-- source_of --
+-- The id of the source that a passage is of: a look-up for each.
+(SELECT s.source_id FROM {schema}.revision r JOIN {schema}.source s ON s.source_pk = r.source_pk WHERE r.rev_id = l.rev_id LIMIT 1)
+
 -- answer --
--- At least one row if the corpus exists: an unknown one gives none.
+-- At least one row if the corpus exists: an unknown one gives none. LATERAL with LIMIT: as a plain join the planner hashes the
+-- whole partition when it has to guess how many passages were found.
 SELECT p.generation, p.embedder_identity, p.dimensions, p.slab, p.lexicon, ({is_exact}) AS lexical_is_exact, h.*
 FROM pointer p
 LEFT JOIN (
-  SELECT f.rev_id, f.chunk_no, coalesce(f.distance, nullif(c.emb <=> %(vector)s::halfvec({dimensions}), 'NaN'), 1) AS distance,
-         f.vector_rank, f.lexical_score, f.lexical_rank, greatest(s.sensitivity, r.sensitivity) AS sensitivity,
-         z.tenant_id, z.resource_id, z.corpus_id, s.source_id, k.kind AS provider,
-         d.revision, d.title, d.uri, d.metadata AS document_metadata, c.metadata AS chunk_metadata,
-         c.start_cp, c.end_cp, c.body
+  SELECT f.rev_id, f.chunk_no, coalesce(f.distance, x.distance, 1) AS distance, f.vector_rank, f.lexical_score, f.lexical_rank,
+         x.sensitivity, x.tenant_id, x.resource_id, x.corpus_id, x.source_id, x.provider, x.revision, x.title, x.uri,
+         x.document_metadata, x.chunk_metadata, x.start_cp, x.end_cp, x.body
   FROM ({found}) f
-  JOIN {schema}.chunk c ON c.slab = {slab} AND c.rev_id = f.rev_id AND c.chunk_no = f.chunk_no
-  JOIN {schema}.revision r ON r.rev_id = f.rev_id
-  JOIN {schema}.document_version d ON d.version_id = r.version_id
-  JOIN {schema}.source s ON s.source_pk = r.source_pk
-  JOIN {schema}.scope z ON z.scope_id = s.scope_id
-  LEFT JOIN {schema}.connector k ON k.connector_id = s.owner) h ON true
+  CROSS JOIN LATERAL (
+    SELECT nullif(c.emb <=> %(vector)s::halfvec({dimensions}), 'NaN') AS distance,
+           greatest(s.sensitivity, r.sensitivity) AS sensitivity, z.tenant_id, z.resource_id, z.corpus_id, s.source_id,
+           k.kind AS provider, d.revision, d.title, d.uri, d.metadata AS document_metadata, c.metadata AS chunk_metadata,
+           c.start_cp, c.end_cp, c.body
+    FROM {schema}.chunk c
+    JOIN {schema}.revision r ON r.rev_id = c.rev_id
+    JOIN {schema}.document_version d ON d.version_id = r.version_id
+    JOIN {schema}.source s ON s.source_pk = r.source_pk
+    JOIN {schema}.scope z ON z.scope_id = s.scope_id
+    LEFT JOIN {schema}.connector k ON k.connector_id = s.owner
+    WHERE c.slab = {slab} AND c.rev_id = f.rev_id AND c.chunk_no = f.chunk_no
+    LIMIT 1) x) h ON true
 ORDER BY h.vector_rank, h.lexical_rank
 
 -- search --
@@ -96,22 +125,26 @@ nearest AS MATERIALIZED ({compared})
 
 -- search_graph --
 -- The same in a partition of a build's own, which has an HNSW graph. A reader of few passages still gets them compared, one
--- by one. For a reader of many the graph is walked; and should it end with too few candidates, all are compared after all.
+-- by one; how many they are is guessed from a sample of the whole partition. For a reader of many the graph is walked, further
+-- where some of what it meets is not for this reader; and should it end with too few candidates, all are compared after all.
 WITH {corpus},
-few AS MATERIALIZED ({readable} LIMIT {few_sources} + 1),
+guess AS MATERIALIZED ({guess}),
+few AS MATERIALIZED ({readable} AND (SELECT is_few FROM guess) LIMIT greatest(0, 2 * {few_chunks} + 1)),
 weighed AS MATERIALIZED (
   SELECT v.rev_id, s.source_id, v.metadata, (SELECT r.n_chunks FROM {schema}.revision r WHERE r.rev_id = v.rev_id) AS n_chunks
   FROM few s CROSS JOIN LATERAL ({shown}) v
-  WHERE (SELECT count(*) FROM few) <= {few_sources}),
+  WHERE (SELECT count(*) FROM few) <= 2 * {few_chunks}),
 size AS MATERIALIZED (
-  SELECT (SELECT count(*) FROM few) <= {few_sources} AND coalesce(sum(n_chunks), 0) <= {few_chunks} AS is_small FROM weighed),
+  SELECT (SELECT is_few FROM guess) AND (SELECT count(*) FROM few) <= 2 * {few_chunks}
+         AND coalesce(sum(n_chunks), 0) <= 2 * {few_chunks} AS is_small
+  FROM weighed),
 walked AS MATERIALIZED (
   SELECT c.rev_id, c.chunk_no, coalesce(nullif(c.emb::halfvec({dimensions}) <=> %(vector)s::halfvec({dimensions}), 'NaN'), 1)
     AS distance
   FROM {schema}.chunk c
   WHERE c.slab = {slab} AND NOT (SELECT is_small FROM size) AND {gate}
   ORDER BY c.emb::halfvec({dimensions}) <=> %(vector)s::halfvec({dimensions})
-  LIMIT {walked}),
+  LIMIT (SELECT CASE WHEN share > 0.9 THEN {walked} ELSE {walked_some} END FROM guess)),
 walk AS MATERIALIZED (
   SELECT NOT is_small AND (SELECT count(*) FROM walked) < {candidates} AS is_short FROM size),
 shown AS MATERIALIZED (
@@ -122,10 +155,8 @@ shown AS MATERIALIZED (
 nearest AS MATERIALIZED (
   SELECT * FROM ({compared}) c
   UNION ALL
-  SELECT w.rev_id, w.chunk_no, s.source_id, w.distance
-  FROM (SELECT * FROM walked WHERE NOT (SELECT is_short FROM walk) ORDER BY distance FETCH FIRST {candidates} ROWS WITH TIES) w
-  JOIN {schema}.revision r ON r.rev_id = w.rev_id
-  JOIN {schema}.source s ON s.source_pk = r.source_pk
+  SELECT l.rev_id, l.chunk_no, {source_of}, l.distance
+  FROM (SELECT * FROM walked WHERE NOT (SELECT is_short FROM walk) ORDER BY distance FETCH FIRST {candidates} ROWS WITH TIES) l
   ORDER BY distance, source_id, chunk_no
   LIMIT {candidates})
 {lexical}

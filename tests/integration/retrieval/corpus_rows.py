@@ -106,6 +106,10 @@ class CorpusRows:
         )
         self._run(f"CREATE INDEX ON {{}}.chunk_s{self.slab} USING gin (tsv) WITH (fastupdate = off)")
 
+    def analyze(self) -> None:
+        """What is done when a partition is full, before its indexes of words and vectors are made."""
+        self._run(f"ANALYZE {{}}.chunk_s{self.slab}")
+
     def show_build(self, build_id: int | None = None) -> None:
         """Readers see that build, or the last one begun, and the one before is retired."""
         shown = self.build_id if build_id is None else build_id

@@ -21,7 +21,6 @@ from tests.integration.retrieval.corpus_rows import CorpusRows
 DIMENSIONS = 32
 # The proportions that the library's own limits have in a partition of 200,000 passages.
 FEW_CHUNKS = 300
-FEW_SOURCES = 120
 
 
 @dataclass
@@ -39,10 +38,8 @@ class Large:
         rows = self.connection.execute(sql, self.bound(question, reader)).fetchall()
         return [(row.source_id, row.chunk_no) for row in (Row(*values) for values in rows) if row.rev_id is not None]
 
-    def sql(
-        self, *, candidates: int = 10, exact: bool = False, few_chunks: int = FEW_CHUNKS, few_sources: int = FEW_SOURCES
-    ) -> bytes:
-        ways = Ways(few_chunks=few_chunks, few_sources=few_sources)
+    def sql(self, *, candidates: int = 10, exact: bool = False, few_chunks: int = FEW_CHUNKS) -> bytes:
+        ways = Ways(few_chunks=few_chunks)
         asked = self.asked("all", candidates=candidates, exact=exact)
         return search_statement("headwater", self.space, asked, self.rows.scope, self.rows.slab, ways)
 

@@ -1,6 +1,6 @@
 """Thousands of passages at once, in clusters as real ones are, and what a search among them should find."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,8 +37,17 @@ class Many:
         return [(source_id, number) for _, source_id, number in sorted(passages)[:count]]
 
 
-def fill(corpus: CorpusRows, readers: Sequence[Sequence[str]], *, seed: int = 1) -> Many:
-    """A source for each of ``readers``, who may read it; source ``n`` is about topic ``n % TOPICS``."""
+def fill(
+    corpus: CorpusRows,
+    readers: Sequence[Sequence[str]],
+    *,
+    seed: int = 1,
+    text_of: Callable[[int, int], str] = lambda source, passage: "text",
+) -> Many:
+    """A source for each of ``readers``, who may read it; source ``n`` is about topic ``n % TOPICS``.
+
+    ``text_of`` says what the words of its passages are, which count from 0.
+    """
     rng, dimensions = np.random.default_rng(seed), corpus.embedder.dimensions
     topics = rng.normal(size=(TOPICS, dimensions))
     topics /= np.linalg.norm(topics, axis=1, keepdims=True)
@@ -47,13 +56,14 @@ def fill(corpus: CorpusRows, readers: Sequence[Sequence[str]], *, seed: int = 1)
     vectors = vectors.astype(np.float16).astype(np.float64)
     revisions = _revisions(corpus, ids, readers)
     table = corpus.written("{}.chunk")
-    columns = "slab, rev_id, chunk_no, scope_id, start_cp, end_cp, emb, input_sha256, body"
+    columns = "slab, rev_id, chunk_no, scope_id, start_cp, end_cp, emb, input_sha256, body, tsv, bm"
     with corpus.connection.cursor() as cursor, cursor.copy(f"COPY {table} ({columns}) FROM STDIN".encode()) as copy:
         for number, source_id in enumerate(ids):
             for passage in range(EACH):
-                text = str(vectors[number, passage].tolist())
-                row = (corpus.slab, revisions[source_id], passage + 1, corpus.scope_id, 0, 4, text, b"", "text")
-                copy.write_row(row)
+                vector, text = str(vectors[number, passage].tolist()), text_of(number, passage)
+                place = (corpus.slab, revisions[source_id], passage + 1, corpus.scope_id, 0, len(text))
+                copy.write_row((*place, vector, b"", text, *corpus.words(text)))
+    corpus.count_terms()
     return Many(ids, vectors / np.linalg.norm(vectors, axis=2, keepdims=True), topics)
 
 

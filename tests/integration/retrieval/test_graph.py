@@ -96,7 +96,7 @@ def test_ninety_nine_of_a_hundred_of_the_nearest_ten_are_found(filled: tuple[Lar
 
 @pytest.mark.parametrize(("reader", "share"), [("third", 0.9), ("topics", 0.8), ("tenth", 0.8)])
 def test_a_walk_for_a_reader_of_some_is_never_short(filled: tuple[Large, Many], reader: str, share: float) -> None:
-    assert mean(recall(*filled, reader, few_chunks=0)) >= share
+    assert mean(recall(*filled, reader, few_chunks=-1)) >= share
 
 
 def test_no_answer_of_any_length_is_short(filled: tuple[Large, Many]) -> None:
@@ -133,7 +133,7 @@ def test_the_graph_is_walked_for_a_reader_of_much_and_nothing_else_is_done(fille
 
     assert re.search(r"Index Scan using chunk_s\d+_emb_idx on chunk_s\d+ \S+ \(actual rows=40", plan), plan
     assert "Order By: ((emb)::halfvec(32) <=>" in plan
-    assert "Nested Loop (never executed)" in part(plan, "weighed")  # and not some sub-plan of it alone
+    assert re.search(r"on source \S+ \(never executed\)", part(plan, "few"))
     assert "Nested Loop (never executed)" in part(plan, "shown")
 
 
@@ -160,7 +160,7 @@ def test_a_plan_made_while_the_partition_was_empty_is_right_when_it_is_full(scop
 
 def kept_plan(large: Large, dsn: str) -> tuple[str, list[tuple[object, ...]]]:
     """A statement that was prepared and run before there was anything: its plan, and its rows, now that there is."""
-    statement = large.sql(few_chunks=0, few_sources=0)
+    statement = large.sql(few_chunks=-1)
     names = dict.fromkeys(re.findall(rb"%\((\w+)\)s", statement))
     for number, name in enumerate(names, start=1):
         statement = statement.replace(b"%%(%s)s" % name, b"$%d" % number)
@@ -182,14 +182,14 @@ def test_without_a_graph_the_answer_is_the_same(reading: str, scope: Scope) -> N
         large.rows.show_build()
         question = many.question(5, seed=5)
 
-        for few_chunks in (FEW_CHUNKS, 0):
+        for few_chunks in (FEW_CHUNKS, -1):
             assert large.search(question, "all", few_chunks=few_chunks) == many.nearest(question, range(50), 10)
 
 
 @pytest.mark.soak
 def test_a_partition_of_a_real_size_is_walked_within_the_library_s_own_limits(reading: str, scope: Scope) -> None:
-    """28,000 passages: whoever may read more than 1,000 sources walks the graph, and for all others they are compared."""
-    count = 7_000
+    """36,000 passages: whoever may read more than about 25,000 of them walks the graph, and for all others they are compared."""
+    count = 9_000
     with large_corpus(reading, scope.corpus_id) as large:
         many = filled_with(large, count)
         embedder = Pointing(large.rows.embedder.identity)
@@ -205,6 +205,5 @@ def test_a_partition_of_a_real_size_is_walked_within_the_library_s_own_limits(re
                 shares[reader].append(len(found & {*wanted}) / len(wanted))
 
     found_of = {reader: mean(each) for reader, each in shares.items()}
-    assert found_of["all"] >= 0.99
-    assert {found_of[reader] for reader in ("tenth", "hundredth", "thousandth")} == {1}
-    assert found_of["third"] >= 0.85 and found_of["topics"] >= 0.7
+    assert found_of.pop("all") >= 0.99
+    assert {*found_of.values()} == {1}

@@ -8,7 +8,7 @@ import pytest
 
 from headwater import Scope
 from tests.integration.retrieval.corpus_rows import CorpusRows, Source
-from tests.integration.retrieval.large_rows import DIMENSIONS, FEW_SOURCES, Large, large_corpus
+from tests.integration.retrieval.large_rows import DIMENSIONS, FEW_CHUNKS, Large, large_corpus
 
 
 @pytest.fixture(scope="module")
@@ -63,9 +63,9 @@ SHOWN: dict[str, Callable[[CorpusRows, Source], None]] = {
 }
 
 
-@pytest.mark.parametrize("few_sources", [0, FEW_SOURCES], ids=["walked", "compared"])
+@pytest.mark.parametrize("few_chunks", [-1, FEW_CHUNKS], ids=["walked", "compared"])
 @pytest.mark.parametrize("what", [*WITHHELD, *SHOWN])
-def test_every_gate_stands_in_every_way(small: Large, what: str, few_sources: int) -> None:
+def test_every_gate_stands_in_every_way(small: Large, what: str, few_chunks: int) -> None:
     rows = small.rows
     near = rows.add("near", "the sought words", "the sought words again", parents=["parent#0002"])
     for number in range(5):
@@ -73,8 +73,8 @@ def test_every_gate_stands_in_every_way(small: Large, what: str, few_sources: in
     {**WITHHELD, **SHOWN}[what](rows, near)
     question = np.asarray(rows.embedder.embed(["the sought words"])[0], dtype=np.float64)
 
-    one = small.search(question, "alice", candidates=1, few_sources=few_sources)
-    every = small.search(question, "alice", few_sources=few_sources)
+    one = small.search(question, "alice", candidates=1, few_chunks=few_chunks)
+    every = small.search(question, "alice", few_chunks=few_chunks)
 
     assert (one == [("near", 1)]) is (what in SHOWN)
     assert len(one) == 1  # and what is withheld takes nobody's place
@@ -82,9 +82,9 @@ def test_every_gate_stands_in_every_way(small: Large, what: str, few_sources: in
     assert every == small.search(question, "alice", exact=True)
 
 
-@pytest.mark.parametrize("few_sources", [0, FEW_SOURCES], ids=["walked", "compared"])
-def test_a_text_without_a_direction_is_found_when_there_is_room(small: Large, few_sources: int) -> None:
+@pytest.mark.parametrize("few_chunks", [-1, FEW_CHUNKS], ids=["walked", "compared"])
+def test_a_text_without_a_direction_is_found_when_there_is_room(small: Large, few_chunks: int) -> None:
     small.rows.add("none", "no direction", vectors=[[0.0] * DIMENSIONS])
     small.rows.add("one", "text")
 
-    assert {*small.search(np.ones(DIMENSIONS), "alice", few_sources=few_sources)} == {("none", 1), ("one", 1)}
+    assert {*small.search(np.ones(DIMENSIONS), "alice", few_chunks=few_chunks)} == {("none", 1), ("one", 1)}

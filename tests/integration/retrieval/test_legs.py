@@ -50,10 +50,10 @@ DIMENSIONS = 8
 # Ways so narrow that a corpus of forty sources takes each of them.
 WAYS = {
     "shared": None,
-    "compared": Ways(few_chunks=9_999, few_sources=9_999),
-    "walked": Ways(few_chunks=0, few_sources=0, postings=9_999),
-    "picked": Ways(few_chunks=0, few_sources=0, postings=6),
-    "by size": Ways(few_chunks=20, few_sources=12, postings=20),
+    "compared": Ways(few_chunks=9_999),
+    "walked": Ways(few_chunks=-1, postings=9_999),
+    "picked": Ways(few_chunks=-1, postings=6),
+    "by size": Ways(few_chunks=20, postings=20),
 }
 
 

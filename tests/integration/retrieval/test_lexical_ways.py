@@ -1,0 +1,178 @@
+"""How a large partition is searched by words: which way is taken, and that it is taken whenever the plan was made."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import psycopg
+import pytest
+
+from headwater import Authorization, LimitError, Scope
+from headwater.db import connect
+from headwater.question import Question
+from headwater.rows import Found, read_rows
+from headwater.search import Terms, Ways, as_halfvec, search_parameters, search_statement
+from tests.integration.retrieval.large_rows import DIMENSIONS, Large, large_corpus, part
+from tests.integration.retrieval.many_rows import fill
+
+SOURCES = 600
+LONGEST = "x" * 16_384
+
+
+@dataclass
+class Words:
+    """Passages of a large partition, asked by their words."""
+
+    large: Large
+
+    def sql(self, **asked: Any) -> bytes:
+        ways = Ways(few_chunks=asked.pop("few_chunks", -1), postings=asked.pop("postings", 300))
+        rows = self.large.rows
+        return search_statement("headwater", self.large.space, self.question("?", **asked), rows.scope, rows.slab, ways)
+
+    def question(self, query: str, *, reader: str = "all", **asked: Any) -> Question:
+        who = Authorization(principal_id=reader, tenant_id="t1")
+        known = {"top_k": 1, "candidates": 3, "lexical": "bm25", **asked}
+        return Question.checked(query, scope=self.large.rows.scope, authorization=who, **known)
+
+    def bound(self, query: str, *, reader: str = "all", **asked: Any) -> dict[str, Any]:
+        vector = as_halfvec(np.ones(DIMENSIONS, np.float32))
+        terms = Terms.of(query, "words-1:english")
+        return search_parameters(
+            self.question(query, reader=reader, **asked), self.large.rows.scope, self.large.space, vector, terms
+        )
+
+    def plan(self, query: str, *, reader: str = "all", **asked: Any) -> str:
+        explained = b"EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, BUFFERS OFF) " + self.sql(**asked)
+        return "\n".join(line for (line,) in self.large.connection.execute(explained, self.bound(query, reader=reader)))
+
+    def found(self, query: str, *, reader: str = "all", **asked: Any) -> Found:
+        rows = self.large.connection.execute(self.sql(**asked), self.bound(query, reader=reader)).fetchall()
+        return read_rows(rows, self.question(query), self.large.rows.scope, self.large.space)
+
+    def ids(self, query: str, **asked: Any) -> list[str]:
+        ranked = [(each.lexical_rank, each.source_id) for each in self.found(query, **asked).candidates]
+        return [source_id for rank, source_id in sorted((rank, id) for rank, id in ranked if rank is not None)]
+
+
+def filled_with_words(large: Large) -> None:
+    """2,400 passages. Each has a word of all, one of every tenth source and one of its own source."""
+
+    def text_of(source: int, passage: int) -> str:
+        return f"common {word(source % 10)} {only(source)}" + " common" * (passage % 3)
+
+    fill(large.rows, [["user:all"] + ["user:some"] * (number % 200 == 7) for number in range(SOURCES)], text_of=text_of)
+
+
+def word(number: int) -> str:
+    """Of every tenth passage. No part of it is a word, and no ending."""
+    return f"z{_LETTERS[number]}x"
+
+
+def only(number: int) -> str:
+    """Of one source."""
+    return f"q{_LETTERS[number // 100]}{_LETTERS[number // 10 % 10]}{_LETTERS[number % 10]}x"
+
+
+_LETTERS = "bcdfghjklmnpqrstvwx"
+
+
+@pytest.fixture(scope="module")
+def words(reading: str) -> Iterator[Words]:
+    with large_corpus(reading, "words") as large:
+        filled_with_words(large)
+        large.rows.analyze()
+        large.rows.make_graph()
+        large.rows.show_build()
+        yield Words(large)
+
+
+def looked_up(plan: str, name: str) -> bool:
+    """Whether the index of terms was read for that look."""
+    scan = re.search(r"Bitmap Index Scan on chunk_s\d+_tsv_idx \((.*)\)", part(plan, name))
+    assert scan is not None, part(plan, name)[:2_000]
+    return scan[1] != "never executed"
+
+
+@pytest.mark.parametrize("lexical", ["bm25", "fts"])
+def test_the_index_of_terms_is_read_for_a_reader_of_much_and_nothing_else_is_done(words: Words, lexical: str) -> None:
+    plan = words.plan("zfx qbbfx", lexical=lexical)
+
+    assert looked_up(plan, "first_look") and not looked_up(plan, "second_look")
+    assert "never executed" in part(plan, "shown")
+    assert "Index Scan using chunk_s" not in part(plan, "first_look")
+
+
+def test_passages_are_asked_for_from_the_best_on_and_no_more_than_are_needed(words: Words) -> None:
+    plan = part(words.plan("zfx qbbfx"), "first_look")
+
+    probes = re.search(r"Index Scan (?:using|on) span_pkey.* \(actual rows=\S+ loops=(\d+)\)", plan)
+    assert probes is not None and 3 <= int(probes[1]) <= 12, plan
+
+
+def test_a_reader_of_little_gets_each_passage_weighed(words: Words) -> None:
+    plan = words.plan("zkx common", reader="some", few_chunks=200)
+
+    assert not looked_up(plan, "first_look") and not looked_up(plan, "second_look")
+    assert words.ids("zkx common", reader="some", few_chunks=200) == ["s00007", "s00007", "s00207"]
+    assert words.found("zkx common", reader="some", few_chunks=200).lexical_is_exact
+
+
+def test_rare_terms_that_give_too_little_are_followed_by_all_terms(words: Words) -> None:
+    asked: dict[str, Any] = {"reader": "some", "candidates": 8}
+    plan = words.plan("common qbbkx", **asked)
+    ids = words.ids("common qbbkx", **asked)
+
+    assert looked_up(plan, "first_look") and looked_up(plan, "second_look")
+    assert ids[:4] == ["s00007"] * 4 and {*ids[4:]} <= {"s00207", "s00407"} and len(ids) == 8
+    assert words.found("common qbbkx", **asked).lexical_is_exact
+
+
+def test_an_answer_says_whether_what_was_left_out_can_score_more(words: Words) -> None:
+    rare = words.found("zfx common")
+    every = words.found("zfx common", postings=9_999)
+
+    assert not looked_up(words.plan("zfx common"), "second_look")
+    assert rare.lexical_is_exact and every.lexical_is_exact  # a term of all passages weighs next to nothing
+    assert not words.found("zfx zgx zhx zjx zkx zlx", postings=12).lexical_is_exact
+
+
+def test_a_plan_made_while_the_partition_was_empty_is_right_when_it_is_full(scope: Scope, reading: str) -> None:
+    with large_corpus(reading, scope.corpus_id) as large, connect(reading) as kept:
+        large.rows.show_build()
+        words = Words(Large(large.rows, kept))
+        assert words.ids("zfx") == []
+        filled_with_words(large)
+        large.rows.analyze()  # which is when plans are made anew
+        large.rows.make_graph()
+        plan = kept_plan(words)
+
+        assert words.ids("zfx") == ["s00003", "s00003", "s00013"]
+    assert looked_up(plan, "first_look") and "Seq Scan on chunk" not in plan
+    assert "Index Scan using chunk_s" not in part(plan, "first_look")
+
+
+def kept_plan(words: Words) -> str:
+    """Of the statement as it was prepared before there was anything."""
+    rows = words.large.connection.execute("SELECT name, statement FROM pg_prepared_statements").fetchall()
+    (name,) = [name for name, text in rows if "first_look" in text]
+    sql, bound = words.sql(), words.bound("zfx")
+    names = dict.fromkeys(re.findall(rb"%\((\w+)\)s", sql))
+    run = b"EXECUTE " + name.encode() + b" (" + b", ".join(b"%%(%s)s" % each for each in names) + b")"
+    cursor = psycopg.ClientCursor(words.large.connection)
+    return "\n".join(line for (line,) in cursor.execute(b"EXPLAIN (ANALYZE, COSTS OFF) " + run, bound))
+
+
+@pytest.mark.parametrize("lexical", ["bm25", "fts"])
+@pytest.mark.parametrize("few_chunks", [-1, 9_999], ids=["looked up", "weighed"])
+@pytest.mark.parametrize("query", ["...", LONGEST, "'' \\' & | ! :* qbbkx\\", "🦊" * 4_000, "qbbkx " * 2_000])
+def test_no_query_is_too_strange(words: Words, lexical: str, few_chunks: int, query: str) -> None:
+    assert words.ids(query, lexical=lexical, few_chunks=few_chunks) == (["s00007"] * 3 if "qbbkx" in query else [])
+
+
+def test_as_many_terms_as_are_looked_for_are_looked_for_and_no_more(words: Words) -> None:
+    assert words.ids(" ".join(f"z{number:x}" for number in range(900)) + " qbbmx") == ["s00009"] * 3
+    with pytest.raises(LimitError, match="4,096"):
+        Terms.of(" ".join(f"{number:x}" for number in range(5_000)), "words-1:english")
