@@ -93,6 +93,7 @@ def test_only_sentences_that_speak_of_the_query_are_kept() -> None:
         ("- leave\n- parking\n- sick leave", "leave", "- leave\n- sick leave"),
         ("Leave is\n25 days.\n\nParking.", "leave", "Leave is\n25 days."),
         ("", "leave", ""),
+        ("a b c. a b.", "a b c d e f g h i j", "a b c."),  # three of ten words are enough, and two are not
     ],
 )
 def test_sentences_end_where_they_end(text: str, query: str, kept: str) -> None:
