@@ -48,8 +48,7 @@ class Row:
 class Candidate:
     """A passage that the search found and nobody has seen yet.
 
-    Of each leg that found it: its score and its rank there, from 1. A similarity without a rank is of a passage that the
-    vector leg did not rank among its candidates.
+    Its score in each leg that was asked, and its rank from 1 where it was among that leg's candidates.
     """
 
     scope: Scope
@@ -187,7 +186,7 @@ def _candidate(row: Row, rev_id: int, scope: Scope) -> Candidate:
         sensitivity=row.sensitivity,
         similarity=None if row.distance is None else 1.0 - row.distance,
         vector_rank=row.vector_rank,
-        lexical_score=row.lexical_score,
+        lexical_score=None if row.lexical_score is None else row.lexical_score + 0.0,  # and no -0.0
         lexical_rank=row.lexical_rank,
     )
 

@@ -20,6 +20,7 @@ from headwater.limits import (
     POSTINGS,
     QUERY_TERMS,
     SAMPLED,
+    TELLING,
     WALKED,
     WALKED_SOME,
 )
@@ -92,7 +93,7 @@ def search_statement(
         places |= {"walked": ways.walked * question.candidates, "walked_some": ways.walked_some * question.candidates}
     if question.lexical != "off":
         places |= _LOOKED_UP if is_large else _WEIGHED
-    written = (("filtered", filter_predicate(question.filter)),)
+    written = (("filtered", filter_predicate(question.filter)), ("telling", str(TELLING)))
     return statement("search_graph" if is_large else "search", schema, written=written, **places)
 
 
@@ -102,9 +103,9 @@ _FILTERED: Final[_Places] = {"described": "described", "narrowed": "narrowed_by_
 _UNFILTERED: Final[_Places] = {"described": "undescribed", "narrowed": "none"}
 _LEXICAL: Final[_Places] = {"known": "with_lexicon", "found": "found_by_both"}
 _LEGS: Final[Mapping[Lexical, _Places]] = {
-    "off": {"known": "none", "lexical": "none", "found": "found_near", "is_exact": "not_asked"},
-    "bm25": {**_LEXICAL, "score": "bm25", "is_picked": "rarest"},
-    "fts": {**_LEXICAL, "score": "fts", "is_picked": "always", "normalisation": NORMALISATION},
+    "off": {"known": "none", "lexical": "none", "found": "found_near", "is_exact": "not_asked", "told": "unscored"},
+    "bm25": {**_LEXICAL, "score": "bm25", "told": "bm25", "is_picked": "rarest"},
+    "fts": {**_LEXICAL, "score": "fts", "told": "fts", "is_picked": "always", "normalisation": NORMALISATION},
 }
 _LOOKED_UP: Final[_Places] = {"lexical": "lexical_graph", "those": "few_shown", "is_exact": "enough"}
 _WEIGHED: Final[_Places] = {

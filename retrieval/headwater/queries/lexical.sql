@@ -19,8 +19,13 @@ AND lexicon = %(lexicon)s
 -(c.bm <#> (SELECT weights FROM asked))
 
 -- fts --
--- Postgres's own measure. Above zero if there is any term in common.
-ts_rank(c.tsv, (SELECT whole FROM asked), {normalisation})
+-- Postgres's own measure, which does not know how common a term is. So those that stand in many passages decide only between
+-- passages that are equal in all others. Above zero if there is any term in common.
+coalesce(ts_rank(c.tsv, (SELECT telling FROM asked), {normalisation}), 0)
+  + 1e-6 * ts_rank(c.tsv, (SELECT whole FROM asked), {normalisation})
+
+-- unscored --
+NULL::float8
 
 -- terms --
 -- What is looked for, the rarest first: how much a term weighs, and in how many passages it and those before it stand. Counts may
@@ -28,7 +33,7 @@ ts_rank(c.tsv, (SELECT whole FROM asked), {normalisation})
 terms AS MATERIALIZED (
   SELECT t.*, {is_picked} AS is_picked
   FROM (
-    SELECT u.*, sum(u.df) OVER (ORDER BY u.df, u.number, u.lexeme) AS running,
+    SELECT u.*, u.df <= {telling} * p.n_counted AS is_telling, sum(u.df) OVER (ORDER BY u.df, u.number, u.lexeme) AS running,
            row_number() OVER (ORDER BY u.df, u.number, u.lexeme) AS place,
            u.said * ln(1 + (greatest(p.n_counted, u.df) - u.df + 0.5) / (u.df + 0.5)) AS weight
     FROM pointer p
@@ -50,6 +55,9 @@ running <= {postings} OR place = 1
 -- Terms of which each is enough. In a tsquery both quotes and backslashes are doubled.
 string_agg('''' || replace(replace(lexeme, '\', '\\'), '''', '''''') || '''', ' | ' ORDER BY place)::tsquery
 
+-- queries --
+(SELECT {any_of} FROM terms) AS whole, (SELECT {any_of} FROM terms WHERE is_telling) AS telling
+
 -- each_weighed --
 -- All passages of {those} revisions. What scores nothing comes last, and is left out where it counts among the best.
 SELECT * FROM (
@@ -63,7 +71,7 @@ WHERE score > 0
 
 -- lexical_shown --
 , {terms},
-asked AS MATERIALIZED (SELECT {weights} AS weights, (SELECT {any_of} FROM terms) AS whole),
+asked AS MATERIALIZED (SELECT {weights} AS weights, {queries}),
 matching AS MATERIALIZED ({each_weighed})
 
 -- all_shown --
@@ -91,7 +99,7 @@ FETCH FIRST {candidates} ROWS WITH TIES
 -- however often it has a term.
 , {terms},
 asked AS MATERIALIZED (
-  SELECT {weights} AS weights, (SELECT {any_of} FROM terms) AS whole, (SELECT {any_of} FROM terms WHERE is_picked) AS picked,
+  SELECT {weights} AS weights, {queries}, (SELECT {any_of} FROM terms WHERE is_picked) AS picked,
          (SELECT 2.2 * sum(weight) FROM terms WHERE NOT is_picked) AS beyond),
 first_look AS MATERIALIZED (
   SELECT l.*

@@ -89,17 +89,18 @@ GROUP BY rev_id, chunk_no
 (SELECT s.source_id FROM {schema}.revision r JOIN {schema}.source s ON s.source_pk = r.source_pk WHERE r.rev_id = l.rev_id LIMIT 1)
 
 -- answer --
--- At least one row if the corpus exists: an unknown one gives none. LATERAL with LIMIT: as a plain join the planner hashes the
+-- At least one row if the corpus exists: an unknown one gives none. Each passage has its score in both legs, also where only one
+-- of them ranked it. LATERAL with LIMIT: as a plain join the planner hashes the
 -- whole partition when it has to guess how many passages were found.
 SELECT p.generation, p.embedder_identity, p.dimensions, p.slab, p.lexicon, ({is_exact}) AS lexical_is_exact, h.*
 FROM pointer p
 LEFT JOIN (
-  SELECT f.rev_id, f.chunk_no, coalesce(f.distance, x.distance, 1) AS distance, f.vector_rank, f.lexical_score, f.lexical_rank,
-         x.sensitivity, x.tenant_id, x.resource_id, x.corpus_id, x.source_id, x.provider, x.revision, x.title, x.uri,
+  SELECT f.rev_id, f.chunk_no, coalesce(f.distance, x.distance, 1) AS distance, f.vector_rank,
+         coalesce(f.lexical_score, x.lexical_score) AS lexical_score, f.lexical_rank, x.sensitivity, x.tenant_id, x.resource_id, x.corpus_id, x.source_id, x.provider, x.revision, x.title, x.uri,
          x.document_metadata, x.chunk_metadata, x.start_cp, x.end_cp, x.body
   FROM ({found}) f
   CROSS JOIN LATERAL (
-    SELECT nullif(c.emb <=> %(vector)s::halfvec({dimensions}), 'NaN') AS distance,
+    SELECT nullif(c.emb <=> %(vector)s::halfvec({dimensions}), 'NaN') AS distance, {told} AS lexical_score,
            greatest(s.sensitivity, r.sensitivity) AS sensitivity, z.tenant_id, z.resource_id, z.corpus_id, s.source_id,
            k.kind AS provider, d.revision, d.title, d.uri, d.metadata AS document_metadata, c.metadata AS chunk_metadata,
            c.start_cp, c.end_cp, c.body

@@ -202,12 +202,32 @@ def check(connection: psycopg.Connection, corpus: Corpus, chance: random.Random,
     assert len(matching) == min(question.candidates, len(wanted)), "never short"
     assert {place(each) for each in matching} <= corpus.model.sharing(allowed, question.query)
     assert all(each.similarity is not None for each in found.candidates)
+    scores = {where: score for score, where in wanted}
+    for each in found.candidates:  # also where only the other leg ranked it
+        assert each.lexical_score == pytest.approx(scores.get(place(each), 0), rel=1e-4)
     if found.lexical_is_exact:
         expected = wanted[: question.candidates]
         assert [place(each) for each in matching] == [where for _, where in expected]
         assert [each.lexical_score for each in matching] == pytest.approx([score for score, _ in expected], rel=1e-4)
     else:
         assert way_may_miss(ways)
+
+
+@pytest.mark.parametrize("way", ["shared", "walked"])
+def test_the_other_lexical_leg_finds_the_same_passages_in_its_own_order(
+    reading: str, asking: psycopg.Connection, way: str
+) -> None:
+    corpus = make_corpus(reading, f"fts-{way}", 3, is_large=way != "shared")
+    for number in range(25):
+        chance = random.Random(number)
+        question = make_question(corpus, chance, lexical="fts", candidates=128)
+        found = ask(asking, corpus, question, [1.0] * DIMENSIONS, WAYS[way])
+        matching = in_leg(found, "lexical_rank")
+
+        assert found.lexical_is_exact
+        assert {place(each) for each in matching} == corpus.model.sharing(passages(corpus, question), question.query)
+        ordered = [(-each.lexical_score, place(each)) for each in matching if each.lexical_score is not None]
+        assert ordered == sorted(ordered) and all(score < 0 for score, _ in ordered)
 
 
 def way_may_miss(ways: Ways | None) -> bool:
