@@ -1,7 +1,7 @@
 # Every target sets up what it needs. `make help` lists them.
 
 .DEFAULT_GOAL := help
-.PHONY: help venv venv-dev demo demo-drive forget test test-all soak check bench clean
+.PHONY: help venv venv-dev demo demo-drive forget test test-all soak check bench bench-quality bench-query clean
 
 BIN := .venv/bin
 export PYTHONUNBUFFERED := 1
@@ -10,7 +10,7 @@ export PYRIGHT_PYTHON_GLOBAL_NODE := off
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
 
 venv: .venv/application.stamp ## make .venv with the application, from pinned versions
 
@@ -58,6 +58,12 @@ check: venv-dev ## ruff, mypy, pyright and the import arrow
 
 bench: venv-dev ## measure, and print ratios and CPU seconds
 	@$(BIN)/python -m tests.benchmarks
+
+bench-quality: venv-dev ## measure how well three test collections are answered; fails below a goal
+	@$(BIN)/python -m tests.benchmarks.quality
+
+bench-query: venv-dev ## measure questions to a corpus of 200,000 passages; fails below a goal
+	@$(BIN)/python -m tests.benchmarks.query
 
 clean: forget ## remove what the other targets made
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
