@@ -24,7 +24,7 @@ from workers.cli.errors import CommandFailed, WrongUsage, arguments
 from workers.cli.judged_documents import JudgedDocuments
 from workers.cli.judged_queries import Found, JudgedQueries
 from workers.cli.options import with_corpus, with_json, with_legs, with_principal
-from workers.cli.reranking import make_reranker
+from workers.cli.reranking import make_reranker, unsent
 from workers.cli.search import CONTEXT_TOKENS, RESULT_BYTES
 from workers.cli.services import open_services
 
@@ -158,7 +158,14 @@ def _ask(
         embedder = EmbedderSource().of(build)
         with arguments():
             reranker = None if rerank is None else make_reranker(rerank, invocation.settings, embedder=embedder)
-        connected = Retriever.connect(services.reader_url, embedder=embedder, schema=services.schema)
+        if nothing_sent := unsent(reranker, invocation.settings):
+            invocation.output.note(nothing_sent)
+        connected = Retriever.connect(
+            services.reader_url,
+            embedder=embedder,
+            schema=services.schema,
+            hosted_sensitivities=invocation.settings.hosted_sensitivities,
+        )
         progress = _progress(invocation.output, len(test.queries), quiet=quiet)
         with connected as retriever, progress as advance, arguments():
             for query, text in test.queries.items():

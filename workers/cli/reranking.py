@@ -38,6 +38,16 @@ def make_reranker(spec: str, settings: Settings, *, embedder: "Embedder") -> "Bo
     )
 
 
+def unsent(reranker: "Bounded | None", settings: Settings) -> str | None:
+    """What to tell somebody who named a reranker outside that no passage may be sent to."""
+    if reranker is None or not reranker.is_hosted or settings.hosted_sensitivities:
+        return None
+    return (
+        "No passage may be sent to a reranker outside, so this one changes nothing: "
+        f"{variable_of('hosted_sensitivities')} says what may."
+    )
+
+
 def _key(settings: Settings) -> Callable[[], str] | None:
     file, variable = settings.rerank_key_file, settings.rerank_key_variable
     if file is not None and variable is not None:

@@ -16,9 +16,8 @@ from workers.cli.context import Invocation, pass_invocation
 from workers.cli.errors import arguments
 from workers.cli.filters import filter_of
 from workers.cli.options import with_json, with_legs, with_principal
-from workers.cli.reranking import make_reranker
+from workers.cli.reranking import make_reranker, unsent
 from workers.cli.services import Services, open_services
-from workers.settings import variable_of
 
 if TYPE_CHECKING:
     from activities.store.scopes import LiveBuild
@@ -147,11 +146,8 @@ def _search(invocation: Invocation, asked: Asked) -> RetrievalResult | None:
         settings = invocation.settings
         with arguments():
             reranker = None if asked.rerank is None else make_reranker(asked.rerank, settings, embedder=embedder)
-        if reranker is not None and reranker.is_hosted and not settings.hosted_sensitivities:
-            invocation.output.note(
-                "No passage may be sent to a reranker outside, so this one changes nothing: "
-                f"{variable_of('hosted_sensitivities')} says what may."
-            )
+        if nothing_sent := unsent(reranker, settings):
+            invocation.output.note(nothing_sent)
         connected = Retriever.connect(
             services.reader_url,
             embedder=embedder,
