@@ -154,6 +154,16 @@ def test_each_hit_says_which_legs_found_it_and_at_what_rank() -> None:
     assert (best.scores.vector_rank, best.scores.lexical_rank, best.scores.fused) == (2, 1, 7 / 12)
 
 
+def test_no_more_is_looked_at_again_than_the_candidates_that_were_asked_for() -> None:
+    by_meaning = [both(n, vector=n, lexical=None) for n in range(1, 7)]
+    by_words = [both(n, vector=None, lexical=n - 6) for n in range(7, 13)]
+    steps = walk(lexical="bm25", candidates=6, top_k=2)
+    steps.feed([*by_meaning, *by_words])
+
+    recheck = steps.next()
+    assert recheck is not None and recheck.parameters["revisions"] == [1, 7, 2, 8, 3, 9]
+
+
 def test_weighted_fusion_takes_half_from_either_leg() -> None:
     rows = [both(1, vector=1, lexical=None), both(2, vector=2, lexical=1), both(3, vector=3, lexical=2)]
     result = answered(rows, fusion="weighted")

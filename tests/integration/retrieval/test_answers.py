@@ -292,7 +292,7 @@ def test_the_scope_and_the_authorization_cannot_be_left_out(reading: str, scope:
     with Retriever.connect(reading, embedder=embedder) as retriever:
         with pytest.raises(TypeError):
             retriever.retrieve("text", scope=scope)  # type: ignore[call-arg]  # that it is missing is the point
-        with pytest.raises(TypeError):
-            retriever.retrieve("text", authorization=ALICE)  # type: ignore[call-arg]  # that it is missing is the point
+        with pytest.raises(ValueError, match="either scope"):
+            retriever.retrieve("text", authorization=ALICE)
         with pytest.raises(ValueError, match="who asks"):
             retriever.retrieve("text", scope=scope, authorization=None)  # type: ignore[arg-type]  # so is that it is None
