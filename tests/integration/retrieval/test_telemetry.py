@@ -1,0 +1,102 @@
+"""The spans of a whole question: which there are, below what, and what they tell."""
+
+import asyncio
+import re
+from typing import Any
+
+import pytest
+from opentelemetry.sdk.trace import ReadableSpan
+
+from headwater import AsyncRetriever, Authorization, RerankError, Retriever
+from headwater.embedders.hashing import HashEmbedder
+from headwater.rerankers.fake import FakeReranker
+from tests.integration.retrieval.corpus_rows import CorpusRows
+from tests.integration.retrieval.everything_said import Said
+
+ALICE = Authorization(principal_id="alice", tenant_id="t1")
+STEPS = {
+    "embedding.query",
+    "retrieval.vector_search",
+    "retrieval.lexical",
+    "retrieval.fusion",
+    "retrieval.rerank",
+    "prompt.assembly",
+}
+
+
+@pytest.fixture
+def filled(corpus: CorpusRows) -> CorpusRows:
+    for number in range(3):
+        corpus.add(f"open-{number}", f"apples number {number}")
+    corpus.add("hidden", "apples apples", readers=["user:bob"])
+    corpus.count_terms()
+    return corpus
+
+
+def asked(
+    said: Said, dsn: str, corpus: CorpusRows, *, is_async: bool = False, **arguments: Any
+) -> dict[str, ReadableSpan]:
+    """The spans of one question, by name."""
+    whole = {"scope": corpus.scope, "authorization": ALICE, **arguments}
+    opening: dict[str, Any] = {"embedder": HashEmbedder(64), "telemetry": said.telemetry}
+
+    async def ask() -> None:
+        async with AsyncRetriever.connect(dsn, **opening) as retriever:
+            await retriever.retrieve("apples", **whole)
+
+    if is_async:
+        asyncio.run(ask())
+    else:
+        with Retriever.connect(dsn, **opening) as retriever:
+            retriever.retrieve("apples", **whole)
+    spans = said.spans.get_finished_spans()
+    assert len({span.name for span in spans}) == len(spans), "one of each"
+    return {span.name: span for span in spans}
+
+
+def below(span: ReadableSpan, spans: dict[str, ReadableSpan]) -> set[str]:
+    assert span.context is not None
+    return {name for name, each in spans.items() if each.parent and each.parent.span_id == span.context.span_id}
+
+
+@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+def test_each_step_has_a_span_below_its_question(reading: str, filled: CorpusRows, is_async: bool) -> None:
+    spans = asked(Said(), reading, filled, is_async=is_async, lexical="bm25", reranker=FakeReranker(), top_k=2)
+
+    request = spans["rag_request"]
+    assert request.parent is None
+    assert below(request, spans) | below(spans["retrieval.vector_search"], spans) == STEPS
+    for span in spans.values():
+        assert span.status.is_unset
+        assert all(re.fullmatch(r"rag\.[a-z0-9._]+", key) for key in span.attributes or {})
+    assert {"rag.top_k": 2, "rag.lexical": "bm25", "rag.scopes": 1}.items() <= dict(request.attributes or {}).items()
+
+
+def test_what_is_shown_is_told_by_id_and_rank_and_what_is_withheld_by_number(reading: str, filled: CorpusRows) -> None:
+    spans = asked(Said(), reading, filled, top_k=2, on_access_denied=lambda denial: None)
+
+    events = [(event.name, dict(event.attributes or {})) for event in spans["rag_request"].events]
+    shown = [told for name, told in events if name == "chunk_retrieved"]
+    assert [told["rag.rank"] for told in shown] == [1, 2]
+    assert all(str(told["rag.chunk_id"]).startswith("open-") for told in shown)
+    assert [told for name, told in events if name == "rag.acl_denied"] == [{"rag.denied": 1}]
+
+
+def test_without_a_lexical_leg_and_a_reranker_there_are_no_spans_of_theirs(reading: str, filled: CorpusRows) -> None:
+    spans = asked(Said(), reading, filled)
+    assert not {"retrieval.lexical", "retrieval.rerank"} & set(spans)
+
+
+def test_an_error_flags_the_step_it_came_from_and_the_question(reading: str, filled: CorpusRows) -> None:
+    class Broken(FakeReranker):
+        def rerank(self, query: str, hits: Any) -> Any:
+            raise RuntimeError("apples number 1")
+
+    said = Said()
+    with pytest.raises(RerankError):
+        asked(said, reading, filled, reranker=Broken())
+
+    spans = {span.name: span for span in said.spans.get_finished_spans()}
+    flagged = {name for name, span in spans.items() if (span.attributes or {}).get("rag.error")}
+    assert flagged == {"rag_request", "retrieval.rerank"}
+    assert "apples" not in "".join(span.to_json() for span in spans.values())
