@@ -53,9 +53,9 @@ CROSS JOIN LATERAL (
 AND (SELECT {filtered} FROM {schema}.document_version d WHERE d.version_id = sp.version_id LIMIT 1)
 
 -- passages --
--- Those of one revision. OFFSET 0 holds the planner to one look-up for each: of a partition that was never analysed it believes
+-- Of one revision. OFFSET 0 holds the planner to one look-up for each: of a partition that was never analysed it believes
 -- that one passage lies in it, and would read all of them.
-SELECT * FROM {schema}.chunk WHERE slab = {slab} AND rev_id = d.rev_id OFFSET 0
+SELECT rev_id, chunk_no, emb, bm, tsv, metadata FROM {schema}.chunk WHERE slab = {slab} AND rev_id = d.rev_id OFFSET 0
 
 -- compared --
 -- Every passage of what is shown, by its distance. A vector without a direction (all zeros) has none: it counts as
@@ -68,17 +68,15 @@ ORDER BY distance, d.source_id, c.chunk_no
 LIMIT {candidates}
 
 -- found_near --
-SELECT n.*, row_number() OVER (ORDER BY distance, source_id, chunk_no) AS vector_rank,
-       NULL::float8 AS lexical_score, NULL::bigint AS lexical_rank
-FROM nearest n
+SELECT rev_id, chunk_no, distance, row_number() OVER (ORDER BY distance, source_id, chunk_no) AS vector_rank,
+       NULL::float8 AS score, NULL::bigint AS lexical_rank
+FROM nearest
 
 -- found_by_both --
-SELECT rev_id, chunk_no, max(distance) AS distance, max(vector_rank) AS vector_rank, max(score) AS lexical_score,
+SELECT rev_id, chunk_no, max(distance) AS distance, max(vector_rank) AS vector_rank, max(score) AS score,
        max(lexical_rank) AS lexical_rank
 FROM (
-  SELECT rev_id, chunk_no, distance, row_number() OVER (ORDER BY distance, source_id, chunk_no) AS vector_rank,
-         NULL::float8 AS score, NULL::bigint AS lexical_rank
-  FROM nearest
+  {found_near}
   UNION ALL
   SELECT rev_id, chunk_no, NULL, NULL, score, row_number() OVER (ORDER BY score DESC, source_id, chunk_no)
   FROM matching) b
@@ -92,17 +90,16 @@ GROUP BY rev_id, chunk_no
 -- At least one row if the corpus exists: an unknown one gives none. Each passage has its score in both legs, also where only one
 -- of them ranked it. LATERAL with LIMIT: as a plain join the planner hashes the
 -- whole partition when it has to guess how many passages were found.
-SELECT p.generation, p.embedder_identity, p.dimensions, p.slab, p.lexicon, ({is_exact}) AS lexical_is_exact, h.*
+SELECT p.generation, p.embedder_identity, p.dimensions, p.slab, p.lexicon, {is_exact}, h.*
 FROM pointer p
 LEFT JOIN (
-  SELECT f.rev_id, f.chunk_no, coalesce(f.distance, x.distance, 1) AS distance, f.vector_rank,
-         coalesce(f.lexical_score, x.lexical_score) AS lexical_score, f.lexical_rank, x.sensitivity, x.tenant_id, x.resource_id, x.corpus_id, x.source_id, x.provider, x.revision, x.title, x.uri,
-         x.document_metadata, x.chunk_metadata, x.start_cp, x.end_cp, x.body
+  SELECT x.*
   FROM ({found}) f
   CROSS JOIN LATERAL (
-    SELECT nullif(c.emb <=> %(vector)s::halfvec({dimensions}), 'NaN') AS distance, {told} AS lexical_score,
+    SELECT f.rev_id, f.chunk_no, coalesce(f.distance, nullif(c.emb <=> %(vector)s::halfvec({dimensions}), 'NaN'), 1) AS distance,
+           f.vector_rank, coalesce(f.score, {told}) AS lexical_score, f.lexical_rank,
            greatest(s.sensitivity, r.sensitivity) AS sensitivity, z.tenant_id, z.resource_id, z.corpus_id, s.source_id,
-           k.kind AS provider, d.revision, d.title, d.uri, d.metadata AS document_metadata, c.metadata AS chunk_metadata,
+           k.kind AS provider, d.revision, d.title, d.uri, d.metadata, c.metadata,
            c.start_cp, c.end_cp, c.body
     FROM {schema}.chunk c
     JOIN {schema}.revision r ON r.rev_id = c.rev_id

@@ -94,8 +94,9 @@ def test_what_little_somebody_may_read_of_a_large_corpus_is_found_by_its_grants(
     assert "on source_grants" in plan and "on source_expiring" in plan
 
 
-def test_the_statement_that_looks_again_is_short_enough_for_psycopg_to_remember(scope: Scope) -> None:
+def test_the_usual_statements_are_short_enough_for_psycopg_to_remember(scope: Scope) -> None:
     """Beyond 4,096 bytes psycopg looks for the parameters in every call, which takes 0.1 ms."""
+    assert len(search_statement("headwater", Space("hash/1", 4_096), question(scope), scope, SHARED)) < 4_096
     assert len(recheck_statement("s" * 28, question(scope), [1]).sql) < 4_096
 
 
