@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Sequence
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headwater.errors import LimitError, ValidationError
@@ -60,11 +60,13 @@ def test_an_answer_is_read_for_the_numbers_in_it(answer: str, count: int, order:
     assert read_order(answer, count) == order
 
 
+@settings(deadline=None)
 @given(st.text(), st.integers(0, 20))
 def test_any_answer_gives_each_place_once(answer: str, count: int) -> None:
     assert sorted(read_order(answer, count)) == list(range(count))
 
 
+@settings(deadline=None)
 @given(st.permutations(range(8)))
 def test_an_order_that_is_given_is_the_one_that_is_read(order: Sequence[int]) -> None:
     assert read_order(" > ".join(f"[{place}]" for place in order), 8) == list(order)

@@ -66,14 +66,20 @@ def test_one_token_word_for_word_counts_more_than_several_alike(words: WordToken
     assert texts_of(LocalReranker(words).rerank("visa banana", hits)) == ["banana passport", "visa", "passport"]
 
 
+def test_likeness_counts_by_how_it_differs_among_the_passages(words: WordTokens) -> None:
+    hits = hits_of("passport", "visa", "passport passport", fused=[1.0, 0.5, 0.4])
+    assert texts_of(LocalReranker(words).rerank("visa", hits)) == ["visa", "passport", "passport passport"]
+
+
 def test_where_both_halves_weigh_the_same_the_search_decides(words: WordTokens) -> None:
     hits = hits_of("banana", "visa", fused=[1.0, 0.4])
     assert texts_of(LocalReranker(words).rerank("visa", hits)) == ["banana", "visa"]
 
 
 def test_equal_passages_keep_their_order(words: WordTokens) -> None:
-    hits = hits_of("visa", "visa", "visa", fused=[0.5, 0.5, 0.5])
-    assert [id(hit) for hit in LocalReranker(words).rerank("visa", hits)] == [id(hit) for hit in hits]
+    hits = hits_of(*["visa", "banana"] * 25, fused=[0.5] * 50)
+    found = LocalReranker(words, passages=50).rerank("visa", hits)
+    assert [id(hit) for hit in found] == [id(hit) for hit in hits[::2] + hits[1::2]]
 
 
 def test_passages_after_the_best_keep_their_order_and_are_not_read(words: WordTokens) -> None:
@@ -129,7 +135,9 @@ def test_no_more_is_kept_than_there_is_room_for_and_what_was_used_last_stays() -
     assert cache.get(b"a") is vectors
     cache.keep(b"c", vectors)
     assert [cache.get(key) is not None for key in (b"a", b"b", b"c")] == [True, False, True]
+    cache.keep(b"c", vectors)
     assert cache.size == 2 * vectors.size
+    assert cache.get(b"a") is vectors
     cache.keep(b"huge", TokenVectors.of(np.ones((100, 100), dtype=np.float32)))
     assert cache.get(b"huge") is None
     assert cache.get(b"a") is vectors

@@ -35,8 +35,5 @@ def in_threads(function: Callable[[T], R], items: Sequence[T], threads: int) -> 
     """``function`` of each item, in order. The threads end with the call; after an error no further item is begun."""
     if min(threads, len(items)) < 2:
         return [function(item) for item in items]
-    pool = ThreadPoolExecutor(min(threads, len(items)), thread_name_prefix="headwater-rerank")
-    try:
+    with ThreadPoolExecutor(min(threads, len(items)), thread_name_prefix="headwater-rerank") as pool:
         return list(pool.map(function, items))
-    finally:
-        pool.shutdown(cancel_futures=True)
