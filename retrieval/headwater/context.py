@@ -1,6 +1,7 @@
 """Passages for a conversation: what a host puts beside the messages before it asks a model."""
 
 from collections.abc import Callable, Mapping, Sequence
+from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any, Final, Literal, overload
 
 from headwater.bound import Bound
@@ -72,8 +73,6 @@ def context_provider(
 
 def is_async(retriever: object) -> bool:
     """Its `retrieve` must be awaited."""
-    from inspect import iscoroutinefunction
-
     return iscoroutinefunction(getattr(retriever, "retrieve", None))
 
 

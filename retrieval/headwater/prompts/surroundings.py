@@ -14,6 +14,8 @@ from headwater.rows import Candidate
 # Up to here a Markdown text is read from its beginning, so that fenced code is known for what it is. Farther in, at worst a
 # comment in a program passes for a heading, and a section is shown shorter.
 WHOLE_CHARACTERS: Final = 262_144
+LARGE_BYTES: Final = 1_048_576  # a text of more is put together again from its passages
+NEAR: Final = 48  # of those, at most so many on each side
 
 
 def surroundings_statement(schema: str, question: Question, candidates: Sequence[Candidate], reach: Reach) -> Statement:
@@ -36,6 +38,8 @@ def surroundings_statement(schema: str, question: Question, candidates: Sequence
             "passages": reach.passages,
             "characters": reach.characters,
             "whole": WHOLE_CHARACTERS,
+            "large": LARGE_BYTES,
+            "near": max(NEAR, reach.passages),
         },
     )
 
@@ -44,8 +48,9 @@ def read_surroundings(rows: Iterable[Sequence[Any]], candidates: Sequence[Candid
     """What stands around each of the candidates. One that may not be read any more, or is gone, has none."""
     asked = {(candidate.rev_id, candidate.chunk_no): candidate for candidate in candidates}
     found: dict[Key, Surroundings] = {}
-    for rev_id, chunk_no, offset, text, shows_headings, headings, neighbours in rows:
+    for rev_id, chunk_no, low, part, shows_headings, headings, neighbours in rows:
         candidate = asked[rev_id, chunk_no]
+        offset, text = (low, part) if part is not None else _joined(neighbours or ())
         if shows_headings:
             known = [Heading(offset + h.start, h.level, h.title) for h in scan_headings(text)]
         else:
@@ -56,6 +61,22 @@ def read_surroundings(rows: Iterable[Sequence[Any]], candidates: Sequence[Candid
             offset=offset,
             text=text,
             headings=tuple(known),
-            neighbours=tuple((number - chunk_no, start, end) for number, start, end in neighbours or ()),
+            neighbours=tuple((number - chunk_no, start, end) for number, start, end, _ in neighbours or ()),
         )
     return found
+
+
+def _joined(passages: Iterable[tuple[int, int, int, str]]) -> tuple[int, str]:
+    """Where the passages begin, and their text as one. They overlap, or only whitespace stands between them."""
+    parts: list[str] = []
+    first = at = -1
+    for _, start, end, body in sorted(passages, key=lambda passage: passage[1:3]):
+        if at < 0:
+            first = at = start
+        if start > at:
+            parts.append(" " if start == at + 1 else "\n" * (start - at))
+            at = start
+        if end > at:
+            parts.append(body[at - start :])
+            at = end
+    return max(first, 0), "".join(parts)
