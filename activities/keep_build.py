@@ -17,6 +17,7 @@ from activities.contracts.reindex import (
     RetireBuildInput,
     RetiredBuild,
 )
+from activities.follow_terms import follow_terms
 from activities.heartbeat import heartbeating
 from activities.store import Store, StoreUnavailable
 from activities.store.builds import builds, green, slabs
@@ -38,6 +39,7 @@ class BuildKeeper:
     @contained
     def publish_green(self, wanted: PublishGreen) -> PublishedGreen:
         carried = green.publish_green(self._store, wanted.page_id, wanted.build_id)
+        follow_terms(self._store, wanted.build_id)  # before the flip: a build is searched well from its first moment
         return PublishedGreen(sources=carried.sources, chunks=carried.chunks, failed=carried.failed)
 
     @activity.defn(name="index_slab", no_thread_cancel_exception=True)

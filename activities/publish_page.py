@@ -4,7 +4,9 @@ from temporalio import activity
 
 from activities.containment import contained
 from activities.contracts import PageRef, PublishedPage
+from activities.follow_terms import follow_terms
 from activities.store import Store
+from activities.store.lexicon.counting import build_of_page
 from activities.store.pages import publish
 
 
@@ -15,4 +17,6 @@ class PagePublisher:
     @activity.defn(name="publish_page", no_thread_cancel_exception=True)
     @contained
     def publish_page(self, ref: PageRef) -> PublishedPage:
-        return publish.publish_page(self._store, ref.page_id, fence=ref.fence)
+        published = publish.publish_page(self._store, ref.page_id, fence=ref.fence)
+        follow_terms(self._store, build_of_page(self._store, ref.page_id))
+        return published

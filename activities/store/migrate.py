@@ -51,7 +51,8 @@ def migrate(dsn: str, schema: str = "headwater", *, migrations: Sequence[Migrati
                 _apply(connection, schema, migration)
                 parameters = {"number": migration.number, "name": migration.name, "sha256": migration.sha256}
                 connection.execute(named["record"], parameters)
-        for kind, role in (("reader", reader_role(schema)), ("host", host_role(schema))):
+        reader, host = reader_role(schema), host_role(schema)
+        for kind, role in (("reader", reader), ("words", reader), ("host", host)):
             _ensure_role(connection, schema, kind, role, anew=bool(todo))
         return [migration.name for migration in todo]
 

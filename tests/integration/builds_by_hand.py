@@ -38,8 +38,8 @@ def flip(store: Store, corpus: Corpus, build_id: int) -> Corpus:
 
 _PARTITION: LiteralString = "SELECT setval('{schema}.slab_seq', %(slab)s)"
 _BUILD: LiteralString = """
-    INSERT INTO {schema}.build (scope_id, space_id, state, slab)
-    SELECT scope_id, space_id, 'building', %(slab)s FROM {schema}.build WHERE scope_id = %(scope_id)s AND state = 'live'
+    INSERT INTO {schema}.build (scope_id, space_id, lexicon, avgdl, state, slab)
+    SELECT scope_id, space_id, lexicon, avgdl, 'building', %(slab)s FROM {schema}.build WHERE scope_id = %(scope_id)s AND state = 'live'
     RETURNING build_id
 """
 _REVISIONS: LiteralString = """
@@ -52,8 +52,8 @@ _REVISIONS: LiteralString = """
     WHERE p.scope_id = %(scope_id)s
 """
 _CHUNKS: LiteralString = """
-    INSERT INTO {schema}.chunk (slab, rev_id, chunk_no, scope_id, start_cp, end_cp, emb, input_sha256, metadata, body)
-    SELECT b.slab, g.rev_id, c.chunk_no, c.scope_id, c.start_cp, c.end_cp, c.emb, c.input_sha256, c.metadata, c.body
+    INSERT INTO {schema}.chunk (slab, rev_id, chunk_no, scope_id, start_cp, end_cp, emb, input_sha256, metadata, body, tsv, bm)
+    SELECT b.slab, g.rev_id, c.chunk_no, c.scope_id, c.start_cp, c.end_cp, c.emb, c.input_sha256, c.metadata, c.body, c.tsv, c.bm
     FROM {schema}.scope p
     JOIN {schema}.build b ON b.build_id = %(green)s
     JOIN {schema}.revision g ON g.build_id = b.build_id

@@ -4,6 +4,7 @@ import itertools
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 from typing import Any, Final, LiteralString
 
 from hypothesis import strategies as st
@@ -12,6 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from activities.store import Store
 from activities.store.garbage.garbage import Keep, collect
 from activities.store.generations import listing, pin, set_generation
+from activities.store.lexicon.counting import fold
 from activities.store.pages.publish import publish_page
 from activities.store.scopes import live_build
 from activities.store.sources.access import set_access
@@ -23,6 +25,7 @@ from headwater.contracts import ExpiringGrant, Grants, SourceGrants
 from headwater.retriever import Retriever
 from tests.integration.asked import new_request, who
 from tests.integration.builds_by_hand import flip, start_build
+from tests.integration.counts import fold_all, miscounted, unlevel
 from tests.integration.life_model import HIDING, Model, Pushed, Shown, Text, names_of
 from tests.integration.moving import SERVICE, SERVICES, move_all
 from tests.integration.seen import of_schema, outcomes
@@ -49,7 +52,7 @@ class Life(RuleBasedStateMachine):
         self.store, self.retriever = store, retriever
         self.corpus: Corpus = make_corpus(store, f"acme/lives/corpus-{next(_numbers)}")
         self.model = Model(build=self.corpus.build.build_id)
-        self.clock = itertools.count(1)
+        self.clock, self.counting = itertools.count(1), itertools.count()
         self.staged: list[tuple[int, list[Pushed]]] = []  # pages on their way
         self.hidden: list[int] = []  # requests that hid something and removed nothing yet
 
@@ -175,6 +178,17 @@ class Life(RuleBasedStateMachine):
     def collect(self, generations: int) -> None:
         for _ in collect(self.store, self.corpus.scope, Keep(generations=generations, seconds=0)):
             pass
+
+    @invariant()
+    def each_term_counts_the_passages_that_are_counted(self) -> None:
+        """Counts follow now and then, level or broken off."""
+        for _ in islice(fold(self.store, self.corpus.build.build_id), next(self.counting) % 4):
+            pass
+        assert miscounted(self.store) == []
+
+    def teardown(self) -> None:
+        fold_all(self.store, self.corpus.build.build_id)
+        assert unlevel(self.store, self.corpus.build.build_id) == miscounted(self.store) == []
 
     @invariant()
     def readers_see_what_the_model_shows(self) -> None:

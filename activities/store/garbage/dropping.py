@@ -6,6 +6,7 @@ from typing import Final
 import psycopg
 
 from activities.store.garbage.freeing import PAGE, Freed, delete_revisions, delete_versions, locked
+from activities.store.lexicon.counting import drop_counts
 from activities.store.sql import queries, written
 
 # Detaching waits for every reader that began before it, and those that come meanwhile wait for it. Later is soon enough.
@@ -21,6 +22,7 @@ def drop_builds(connection: psycopg.Connection, schema: str, scope_id: int) -> I
     for build_id, slab in builds:
         was_there = _drop_partition(connection, schema, slab) if slab else False
         if was_there is not None:
+            drop_counts(connection, schema, build_id)
             yield from _drop_rows(connection, schema, scope_id, build_id, slab, has_freed=was_there)
 
 

@@ -7,6 +7,7 @@ from typing import Final, Self
 
 import psycopg
 
+from activities.store.lexicon.counting import uncount
 from activities.store.sql import in_slab, queries
 
 PAGE: Final = 100  # revisions of one transaction: about 10 ms under the scope's lock
@@ -46,6 +47,7 @@ def delete_revisions(
     sql = queries(schema, "garbage")
     if not rev_ids:
         return Freed()
+    uncount(connection, schema, rev_ids)
     with connection.pipeline() as pipeline:
         emptied = _delete_chunks(connection, schema, slabs)
         for statement in ("unlink_items", "delete_revisions"):
@@ -64,6 +66,7 @@ def by_slab(revisions: Iterable[tuple[int, int]]) -> dict[int, list[int]]:
 
 def delete_chunks(connection: psycopg.Connection, schema: str, slabs: Mapping[int, Collection[int]]) -> int:
     """How many chunks the revisions had in their `slabs`, which are gone."""
+    uncount(connection, schema, [rev_id for rev_ids in slabs.values() for rev_id in rev_ids])
     return sum(cursor.rowcount for cursor in _delete_chunks(connection, schema, slabs))
 
 

@@ -15,6 +15,7 @@ import psycopg
 from activities.store.database import Store
 from activities.store.garbage.dropping import drop_builds
 from activities.store.garbage.freeing import PAGE, Freed, by_slab, delete_revisions, delete_versions, locked
+from activities.store.lexicon.counting import builds_of, fold
 from activities.store.requests import InvalidInput, audit
 from activities.store.sql import queries
 from headwater.models import Scope
@@ -36,6 +37,7 @@ class Keep:
 class Corpus:
     """Whose garbage is collected, and what of it is none."""
 
+    store: Store
     connection: psycopg.Connection
     schema: str
     scope_id: int
@@ -59,7 +61,7 @@ def collect(
     """
     steps = list(STEPS if is_thorough else QUICK)
     with store.connection() as connection:
-        corpus = Corpus(connection, store.schema, _scope_id(connection, store.schema, scope), keep)
+        corpus = Corpus(store, connection, store.schema, _scope_id(connection, store.schema, scope), keep)
         for step in steps[steps.index(start) if start in steps else 0 :]:
             for freed in STEPS[step](corpus):
                 yield Progress(step, freed)
@@ -132,6 +134,13 @@ def _drop_left(corpus: Corpus) -> Iterator[Freed]:
     return _drop_found(corpus, "find_left")
 
 
+def _count_terms(corpus: Corpus) -> Iterator[Freed]:
+    """First, so that little is left to be uncounted under the lock: the counts catch up with what is shown."""
+    for build_id in builds_of(corpus.store, corpus.scope_id):
+        for _ in fold(corpus.store, build_id):
+            yield Freed()
+
+
 def _drop_builds(corpus: Corpus) -> Iterator[Freed]:
     return drop_builds(corpus.connection, corpus.schema, corpus.scope_id)
 
@@ -182,6 +191,7 @@ def drop_removed(connection: psycopg.Connection, schema: str, scope_id: int, con
 
 # In this order: the log lets go of builds, pages of revisions, revisions of texts.
 STEPS: Final[dict[str, Callable[[Corpus], Iterator[Freed]]]] = {
+    "terms": _count_terms,
     "floor": _tidy,
     "revisions": _drop_dead,
     "builds": _drop_builds,

@@ -18,7 +18,8 @@ ALTER TABLE {schema}.chunk ALTER bm SET STORAGE MAIN;
 ALTER TABLE {schema}.build
   ADD lexicon   text COLLATE "C",                    -- rule and language of its terms: 'words-1:english'; NULL: made before there were any
   ADD avgdl     double precision CHECK (avgdl > 0),  -- terms of a passage, on average: measured at its first ones, then never changed
-  ADD n_counted bigint NOT NULL DEFAULT 0;           -- passages that the counts below are of
+  ADD n_counted bigint NOT NULL DEFAULT 0,           -- passages that the counts below are of
+  ADD counted_gen bigint NOT NULL DEFAULT -1;        -- the counts are of what the live build showed at this generation, or of later
 
 CREATE TABLE {schema}.term_df (                      -- in how many of a build's passages a term stands
   build_id bigint NOT NULL REFERENCES {schema}.build ON DELETE CASCADE,

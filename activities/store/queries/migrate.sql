@@ -50,7 +50,23 @@ GRANT USAGE ON SCHEMA {schema} TO {reader};
 -- What a reader needs and no more.
 GRANT SELECT ON {schema}.space, {schema}.scope, {schema}.build, {schema}.pointer_log, {schema}.grantee, {schema}.source,
   {schema}.expiring_grant, {schema}.tombstone, {schema}.document_version, {schema}.lineage, {schema}.revision,
-  {schema}.span, {schema}.chunk, {schema}.connector, {schema}.term_df TO {reader};
+  {schema}.span, {schema}.chunk, {schema}.connector TO {reader};
+
+-- words --
+-- The reader once more, for what came with migration 0004.
+SELECT EXISTS (SELECT FROM pg_roles WHERE rolname = %(role)s) AS is_there,
+       (SELECT rolcreaterole OR rolsuper FROM pg_roles WHERE rolname = current_user) AS may_create,
+       EXISTS (SELECT FROM pg_roles r WHERE r.rolname = %(role)s AND has_table_privilege(r.oid, c.oid, 'SELECT')) AS is_granted
+  FROM pg_class c WHERE c.relname = 'term_df' AND c.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = %(schema)s);
+
+-- create_words --
+CREATE ROLE {reader} NOLOGIN;
+
+-- grant_words_usage --
+GRANT USAGE ON SCHEMA {schema} TO {reader};
+
+-- grant_words --
+GRANT SELECT ON {schema}.term_df TO {reader};
 
 -- host --
 -- `is_granted` asks for the function: of the schema `public` everybody has the usage.
