@@ -99,7 +99,11 @@ def test_no_cut_shows_what_was_redacted(size: int) -> None:
     assert SECRET not in steps.result.model_dump_json()
 
 
-@pytest.mark.parametrize("redactor", [lambda text: text[99], lambda text: None, lambda text: text + "\x00"])
+def quotes(text: str) -> str:
+    raise RuntimeError(f"cannot redact {text}")
+
+
+@pytest.mark.parametrize("redactor", [quotes, lambda text: None, lambda text: text + "\x00"])
 def test_a_redactor_that_fails_shows_nothing_and_is_not_quoted(redactor: Any) -> None:
     with pytest.raises(ValidationError, match="redactor") as caught:
         walk(f"who has {SECRET}", hooks=Hooks(redactor=redactor))

@@ -105,6 +105,17 @@ def test_what_the_second_gate_withholds_is_not_shown_and_is_told_once() -> None:
     ]
 
 
+def test_a_source_that_is_granted_after_the_store_kept_it_back_is_not_told() -> None:
+    events: list[AccessDenied] = []
+    steps = walk(listener=events.append)
+    with steps.audit:
+        steps.feed(rows(INTERNAL))
+        steps.feed([("s1",)])
+        steps.feed([verdict(1)])
+
+    assert [hit.source_id for hit in steps.result.hits] == ["s1"] and events == []
+
+
 def test_a_second_gate_that_fails_withholds_everything() -> None:
     events: list[AccessDenied] = []
     steps = walk(hooks=Hooks(reranker=Bounded(Reranker())), listener=events.append)
