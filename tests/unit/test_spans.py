@@ -50,10 +50,13 @@ def test_there_are_nine_names() -> None:
 
 
 def test_steps_stand_below_the_step_they_are_part_of_and_may_overlap(seen: Seen) -> None:
-    with Telemetry(seen.provider).span("rag_request") as request:
-        with request.span("retrieval.vector_search") as vector, request.span("retrieval.lexical"):
-            with vector.span("embedding.query"):
-                pass
+    with (
+        Telemetry(seen.provider).span("rag_request") as request,
+        request.span("retrieval.vector_search") as vector,
+        request.span("retrieval.lexical"),
+        vector.span("embedding.query"),
+    ):
+        pass
 
     spans = seen.spans
     assert parent_of(spans["rag_request"]) is None
@@ -63,9 +66,8 @@ def test_steps_stand_below_the_step_they_are_part_of_and_may_overlap(seen: Seen)
 
 
 def test_a_request_stands_below_the_span_that_is_current_where_it_is_made(seen: Seen) -> None:
-    with seen.provider.get_tracer("host").start_as_current_span("turn"):
-        with Telemetry(seen.provider).span("rag_request"):
-            pass
+    with seen.provider.get_tracer("host").start_as_current_span("turn"), Telemetry(seen.provider).span("rag_request"):
+        pass
 
     assert parent_of(seen.spans["rag_request"]) == id_of(seen.spans["turn"])
 
@@ -73,9 +75,9 @@ def test_a_request_stands_below_the_span_that_is_current_where_it_is_made(seen: 
 @pytest.mark.parametrize("given", [lambda span: span, trace.set_span_in_context], ids=["span", "context"])
 def test_a_request_stands_below_the_parent_it_is_given(seen: Seen, given: Callable[[trace.Span], Any]) -> None:
     turn = seen.provider.get_tracer("host").start_span("turn")
-    with Telemetry(seen.provider, parent=given(turn)).span("rag_request") as request:
-        with request.span("embedding.query"):
-            pass
+    telemetry = Telemetry(seen.provider, parent=given(turn))
+    with telemetry.span("rag_request") as request, request.span("embedding.query"):
+        pass
     turn.end()
 
     spans = seen.spans
@@ -85,9 +87,9 @@ def test_a_request_stands_below_the_parent_it_is_given(seen: Seen, given: Callab
 
 def test_what_others_trace_meanwhile_stands_below_the_request_and_nothing_after_it(seen: Seen) -> None:
     before = context.get_current()
-    with Telemetry(seen.provider).span("rag_request"):
-        with seen.provider.get_tracer("psycopg").start_as_current_span("SELECT"):
-            pass
+    psycopg = seen.provider.get_tracer("psycopg")
+    with Telemetry(seen.provider).span("rag_request"), psycopg.start_as_current_span("SELECT"):
+        pass
 
     assert parent_of(seen.spans["SELECT"]) == id_of(seen.spans["rag_request"])
     assert context.get_current() == before
@@ -112,9 +114,9 @@ def test_everything_that_is_told_stands_below_rag(seen: Seen) -> None:
     [(LimitError("the secret word"), "ERR_HEADWATER_LIMIT"), (KeyError("the secret word"), "KeyError")],
 )
 def test_an_error_is_flagged_without_its_text(seen: Seen, error: Exception, kind: str) -> None:
-    with pytest.raises(type(error)), Telemetry(seen.provider).span("rag_request") as request:
-        with request.span("retrieval.rerank"):
-            raise error
+    telemetry = Telemetry(seen.provider)
+    with pytest.raises(type(error)), telemetry.span("rag_request") as request, request.span("retrieval.rerank"):
+        raise error
 
     for span in seen.spans.values():
         assert not span.status.is_ok and span.status.description is None
