@@ -11,11 +11,10 @@ from headwater.prompts.keys import Key
 from headwater.question import Question
 from headwater.rows import Candidate
 
-# Up to here a Markdown text is read from its beginning, so that fenced code is known for what it is. Farther in, at worst a
-# comment in a program passes for a heading, and a section is shown shorter.
-WHOLE_CHARACTERS: Final = 262_144
-LARGE_BYTES: Final = 1_048_576  # a text of more is put together again from its passages
-NEAR: Final = 48  # of those, at most so many on each side
+# A text of more is put together again from its passages. In its Markdown, at worst a comment in a program passes for a heading,
+# as nobody reads from the beginning where fenced code began, and a section is shown shorter.
+LARGE_BYTES: Final = 131_072
+NEAR: Final = 48  # passages on each side, at most
 
 
 def surroundings_statement(schema: str, question: Question, candidates: Sequence[Candidate], reach: Reach) -> Statement:
@@ -37,7 +36,6 @@ def surroundings_statement(schema: str, question: Question, candidates: Sequence
             "ends": [candidate.end for candidate in candidates],
             "passages": reach.passages,
             "characters": reach.characters,
-            "whole": WHOLE_CHARACTERS,
             "large": LARGE_BYTES,
             "near": max(NEAR, reach.passages),
         },
@@ -74,7 +72,8 @@ def _joined(passages: Iterable[tuple[int, int, int, str]]) -> tuple[int, str]:
         if at < 0:
             first = at = start
         if start > at:
-            parts.append(" " if start == at + 1 else "\n" * (start - at))
+            # One character may be a space or the end of a line: before a heading, it is the latter.
+            parts.append(" " if start == at + 1 and not body.startswith("#") else "\n" * (start - at))
             at = start
         if end > at:
             parts.append(body[at - start :])

@@ -9,7 +9,7 @@ from headwater import Authorization
 from headwater.chunking.headings import Heading
 from headwater.db import connect
 from headwater.prompts.expansion import Reach, Surroundings
-from headwater.prompts.surroundings import LARGE_BYTES, WHOLE_CHARACTERS, read_surroundings, surroundings_statement
+from headwater.prompts.surroundings import LARGE_BYTES, read_surroundings, surroundings_statement
 from headwater.question import Question
 from headwater.rows import Candidate
 from tests.integration.retrieval.conftest import ALICE
@@ -98,14 +98,6 @@ def test_headings_are_those_of_the_text_or_of_its_parser(corpus: CorpusRows, aro
     assert (found.offset, found.headings) == (9, (Heading(21, 2, "Near"),))
 
 
-def test_far_into_a_text_only_the_part_around_the_passage_is_read(corpus: CorpusRows, around: Around) -> None:
-    source = corpus.add("src", "a" * WHOLE_CHARACTERS, "# Leave", "text")
-    show_as_markdown(corpus, source)
-    (found,) = around(source, 3, reach=Reach(0, 20)).values()
-
-    assert len(found.text) == 24 and found.headings == (Heading(WHOLE_CHARACTERS + 1, 1, "Leave"),)
-
-
 def test_a_large_text_is_put_together_from_its_passages(corpus: CorpusRows, around: Around) -> None:
     before, behind = ["one", "two é", "three"], ["five", "six"]
     source = corpus.add("src", "a" * LARGE_BYTES, *before, "# Four", *behind)
@@ -113,7 +105,7 @@ def test_a_large_text_is_put_together_from_its_passages(corpus: CorpusRows, arou
     found = around(source, 4, reach=Reach(1, 12))["src#0004"]
 
     # Between passages stands whitespace, and of a single one nobody knows which.
-    assert found.text[-22:] == "two é three # Four five"[-22:] and found.offset == place - LARGE_BYTES - 1
+    assert found.text.endswith(" one two é three\n# Four five") and found.offset == place - LARGE_BYTES - 1
     assert found.text[slice(*(at - found.offset for at in found.passage))] == "three"
     assert [far for far, _, _ in found.neighbours] == [-3, -2, -1, 0, 1, 2]
 
@@ -123,6 +115,9 @@ def test_a_large_text_is_put_together_from_its_passages(corpus: CorpusRows, arou
     show_as_markdown(corpus, source, headings=f'[[{place + 16}, 1, "Four"]]')
     (parsed,) = around(source, 6, reach=Reach(0, 12)).values()
     assert [heading.title for heading in parsed.headings] == ["Four"]
+    show_as_markdown(corpus, source)
+    (shown,) = around(source, 5, reach=Reach(0, 5)).values()
+    assert [heading.start for heading in shown.headings] == [place + 16]
 
 
 def test_overlapping_passages_are_joined_without_repetition(corpus: CorpusRows, around: Around) -> None:
