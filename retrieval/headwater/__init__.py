@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from headwater.async_retriever import AsyncRetriever
     from headwater.chunking import Chunk, chunk_markdown, chunk_text
     from headwater.context import context_provider
     from headwater.embedders import Embedder, resolve_embedder
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
         Trust,
     )
     from headwater.rerankers import Reranker, resolve_reranker
-    from headwater.retriever import AsyncRetriever, Retriever
+    from headwater.retriever import Retriever
 
 __all__ = [
     "AccessDenied",
@@ -70,7 +71,18 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:  # checkers would take any name for one that exists
-    _MODULES = ("errors", "models", "chunking", "embedders", "fusion", "rerankers", "evidence", "context", "retriever")
+    _MODULES = (
+        "errors",
+        "models",
+        "chunking",
+        "embedders",
+        "fusion",
+        "rerankers",
+        "evidence",
+        "context",
+        "retriever",
+        "async_retriever",
+    )
 
     def __getattr__(name):
         """A public name, imported when it is first asked for: numpy and psycopg take 0.2 s, errors and models do not."""

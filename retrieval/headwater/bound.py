@@ -7,8 +7,9 @@ from headwater.errors import ValidationError
 from headwater.models import Authorization
 
 if TYPE_CHECKING:
+    from headwater.async_retriever import AsyncRetriever
     from headwater.libraries import AsyncLibraries, Libraries
-    from headwater.retriever import AsyncRetriever, Retriever
+    from headwater.retriever import Retriever
 
     Searching: TypeAlias = Retriever | Libraries
     AsyncSearching: TypeAlias = AsyncRetriever | AsyncLibraries

@@ -16,8 +16,9 @@ from headwater.prompts.keys import key_of
 from headwater.redaction import redacted_text
 
 if TYPE_CHECKING:
+    from headwater.async_retriever import AsyncRetriever
     from headwater.prompts import PostProcessor
-    from headwater.retriever import AsyncRetriever, Retriever
+    from headwater.retriever import Retriever
 
 LIBRARIES_MAX: Final = 32
 Router = Callable[[str, Sequence[str]], Iterable[str]]
