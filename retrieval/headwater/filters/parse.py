@@ -11,6 +11,7 @@ from headwater.ids import UNSTORABLE
 from headwater.limits import FILTER_BYTES, FILTER_CONDITIONS, FILTER_DEPTH, FILTER_KEY_CHARACTERS, FILTER_VALUES
 
 _INTEGER_BITS: Final = 4_096  # Python itself writes no integer of more than 4,300 digits
+_KNOWN: Final[Mapping[object, Operator]] = {each: each for each in OPERATORS}
 _LISTS: Final = ("in", "nin")
 _RANGES: Final = ("gt", "gte", "lt", "lte", "between")
 
@@ -48,7 +49,7 @@ def _conditions(key: object, wanted: object) -> Iterable[Condition]:
 
 
 def _condition(key: str, operator: object, value: object) -> Condition:
-    known = next((each for each in OPERATORS if each == operator), None)
+    known = _KNOWN.get(operator)
     if known is None:
         raise ValidationError(
             f"{_of(key)} has the operator {str(operator)[:40]!r}: choose from {', '.join(OPERATORS)}."

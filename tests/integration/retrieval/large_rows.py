@@ -31,10 +31,16 @@ class Large:
     connection: psycopg.Connection
 
     def search(
-        self, question: NDArray[np.float64], reader: str, *, candidates: int = 10, exact: bool = False, **ways: int
+        self,
+        question: NDArray[np.float64],
+        reader: str,
+        *,
+        candidates: int = 10,
+        exact: bool = False,
+        few_chunks: int = FEW_CHUNKS,
     ) -> list[tuple[str, int]]:
         """Source and number of each passage found, nearest first."""
-        sql = self.sql(candidates=candidates, exact=exact, **ways)
+        sql = self.sql(candidates=candidates, exact=exact, few_chunks=few_chunks)
         rows = self.connection.execute(sql, self.bound(question, reader)).fetchall()
         return [(row.source_id, row.chunk_no) for row in (Row(*values) for values in rows) if row.rev_id is not None]
 
@@ -56,9 +62,9 @@ class Large:
     def space(self) -> Space:
         return Space(self.rows.embedder.identity, self.rows.embedder.dimensions)
 
-    def plan(self, question: NDArray[np.float64], reader: str, **ways: int) -> str:
+    def plan(self, question: NDArray[np.float64], reader: str, *, few_chunks: int = FEW_CHUNKS) -> str:
         """What the statement really does, as Postgres tells it."""
-        explained = b"EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, BUFFERS OFF) " + self.sql(**ways)
+        explained = b"EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, BUFFERS OFF) " + self.sql(few_chunks=few_chunks)
         return "\n".join(line for (line,) in self.connection.execute(explained, self.bound(question, reader)))
 
 

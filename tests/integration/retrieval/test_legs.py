@@ -15,7 +15,7 @@ from headwater.embedders.hashing import HashEmbedder
 from headwater.question import Question
 from headwater.rows import Candidate, Found, read_rows
 from headwater.search import Space, Terms, Ways, as_halfvec, search_parameters, search_statement
-from tests.integration.retrieval.corpus_rows import FOREVER, LABELS, CorpusRows
+from tests.integration.retrieval.corpus_rows import FOREVER, LABELS, CorpusRows, Source
 from tests.integration.retrieval.legs_model import Document, Model, Place
 
 WORDS = [
@@ -76,31 +76,8 @@ class Corpus:
         labels = chance.choices([*LABELS], [1, 6, 2, 1], k=1)
         readers = chance.sample(READERS, chance.randrange(4))
         until = chance.choice([FOREVER, FOREVER, 3])
-        for gen_from, gen_to in [(1, until), (3, FOREVER)] if until == 3 else [(chance.choice([1, 1, 4]), until)]:
-            count = chance.randrange(1, 4)
-            document = Document(
-                source_id,
-                [" ".join(chance.choices(WORDS, k=chance.randrange(1, 9))) for _ in range(count)],
-                [[chance.randrange(-2, 3) for _ in range(DIMENSIONS)] for _ in range(count)],
-                frozenset(readers),
-                LABELS[labels[0]],
-                chance.choice([{}, {"team": "hr"}, {"team": "it", "year": 2}, {"year": 3.0}, {"year": "2"}]),
-                [chance.choice([{}, {"page": 1}, {"page": 2, "year": 1}]) for _ in range(count)],
-                gen_from,
-                gen_to,
-            )
-            row = self.rows.add(
-                source_id,
-                *document.texts,
-                readers=readers,
-                sensitivity=labels[0],
-                metadata=document.metadata,
-                chunk_metadata=document.chunk_metadata,
-                vectors=document.vectors,
-                gen_from=gen_from,
-                gen_to=gen_to,
-            )
-            self.model.documents.append(document)
+        spans = [(1, until), (3, FOREVER)] if until == 3 else [(chance.choice([1, 1, 4]), until)]
+        row = [self._publish(source_id, labels[0], readers, span) for span in spans][-1]
         self.model.labels[source_id] = LABELS[labels[0]]
         if chance.random() < 0.1:
             self.model.labels[source_id] = 3
@@ -112,6 +89,32 @@ class Corpus:
         if chance.random() < 0.08:
             self.model.tombstones.add(source_id)
             self.rows.tombstone(source_id, "forgotten")
+
+    def _publish(self, source_id: str, label: str, readers: list[str], span: tuple[int, int]) -> Source:
+        chance = self.random
+        count = chance.randrange(1, 4)
+        document = Document(
+            source_id,
+            [" ".join(chance.choices(WORDS, k=chance.randrange(1, 9))) for _ in range(count)],
+            [[chance.randrange(-2, 3) for _ in range(DIMENSIONS)] for _ in range(count)],
+            frozenset(readers),
+            LABELS[label],
+            chance.choice([{}, {"team": "hr"}, {"team": "it", "year": 2}, {"year": 3.0}, {"year": "2"}]),
+            [chance.choice([{}, {"page": 1}, {"page": 2, "year": 1}]) for _ in range(count)],
+            *span,
+        )
+        self.model.documents.append(document)
+        return self.rows.add(
+            source_id,
+            *document.texts,
+            readers=readers,
+            sensitivity=label,
+            metadata=document.metadata,
+            chunk_metadata=document.chunk_metadata,
+            vectors=document.vectors,
+            gen_from=document.gen_from,
+            gen_to=document.gen_to,
+        )
 
 
 @pytest.fixture(scope="module")
