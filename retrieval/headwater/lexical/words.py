@@ -34,7 +34,12 @@ def words(text: str) -> Iterator[tuple[str, str, bool]]:
 
 def clusters(run: str) -> list[str]:
     """Letters of a run without spaces, each with the marks that belong to it."""
-    return [run] if len(run) == 1 else _clusters().findall(run)
+    return list(run) if _any_mark().search(run) is None else _clusters().findall(run)
+
+
+@cache
+def _any_mark() -> re.Pattern[str]:
+    return re.compile(f"[{marks()}]")
 
 
 @cache
