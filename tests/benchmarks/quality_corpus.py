@@ -55,12 +55,12 @@ async def push(site: Site, collection: Collection, embedder: KeptEmbedder) -> Co
                 f"{collection.name}: {len(refused)} documents were not indexed; {name}: {refused[0].reason}"
             )
     with site.store.connection() as connection:
-        row = connection.execute(
-            "SELECT count(*) FROM headwater.chunk JOIN headwater.scope USING (scope_id) WHERE corpus_id = %s",
-            (scope.corpus_id,),
-        ).fetchone()
+        row = connection.execute(_COUNTS, (scope.corpus_id, scope.corpus_id)).fetchone()
         connection.execute("VACUUM ANALYZE headwater.chunk")
-    return Corpus(scope, document_of, row[0] if row else 0)
+    chunks, counted = row or (0, 0)
+    if counted < chunks:  # rare words would weigh as much as common ones
+        raise ValueError(f"{collection.name}: the words of {counted:,} passages are counted, of {chunks:,}.")
+    return Corpus(scope, document_of, chunks)
 
 
 def _batches(document_of: dict[str, str], collection: Collection) -> Iterator[dict[str, str]]:
@@ -83,3 +83,10 @@ async def _source(client: HeadwaterClient, scope: Scope, source_id: str, text: s
         return IngestSource(source_id=source_id, text=text, media_type=MEDIA_TYPE, grants=EVERYONE)
     staged = await client.stage(scope, MEDIA_TYPE, text.encode())
     return IngestSource(source_id=source_id, staged=staged, grants=EVERYONE)
+
+
+_COUNTS: Final = """
+    SELECT count(*), (SELECT b.n_counted FROM headwater.build b JOIN headwater.scope s ON s.live_build = b.build_id
+                      WHERE s.corpus_id = %s)
+    FROM headwater.chunk JOIN headwater.scope USING (scope_id) WHERE corpus_id = %s
+"""
