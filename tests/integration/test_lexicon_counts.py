@@ -173,3 +173,20 @@ def test_what_is_deleted_in_every_build_is_uncounted_in_the_one_that_is_shown_ag
     roll_back(store, corpus, first.generation)
     assert fold_all(store, corpus.build.build_id) == -1
     assert unlevel(store, corpus.build.build_id) == miscounted(store) == []
+
+
+def test_what_is_shown_again_while_it_is_uncounted_is_counted_again(
+    store: Store, corpus: Corpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(counting, "PAGE", 1)
+    first = publish(store, corpus, Document("a", ["cat"]), Document("b", ["cat"]))
+    fold_all(store, corpus.build.build_id)
+    publish(store, corpus, Document("a", ["dog"]), Document("b", ["dog"]))
+    counts = fold(store, corpus.build.build_id)
+    assert next(counts) == -1
+    roll_back(store, corpus, first.generation)
+    publish(store, corpus, Document("c", ["bird"]))  # what was shown becomes the newest state
+    assert list(counts) == [-1, 1, 1, 1]
+    fold_all(store, corpus.build.build_id)
+    assert unlevel(store, corpus.build.build_id) == miscounted(store) == []
+    assert df(store, corpus, "cat") == 2

@@ -126,9 +126,8 @@ def _uncount_page(connection: psycopg.Connection, schema: str, build: _Build, pa
     with connection.transaction():
         if not _has_turn(connection, schema, build.build_id):
             return None
-        again = {rev_id for (rev_id,) in connection.execute(sql["shown_again"], key)}
-        ended = [rev_id for rev_id in page if rev_id not in again]
-        gone = connection.execute(sql["uncount"], {**key, "rev_ids": ended}).fetchall()
+        # One that is shown again meanwhile, by a generation later than this count, is counted with the next.
+        gone = connection.execute(sql["uncount"], key).fetchall()
         return _change(connection, schema, build.build_id, build.slab, gone, sign=-1)
 
 

@@ -74,11 +74,6 @@ RETURNING rev_id;
 -- uncount --
 DELETE FROM {schema}.counted WHERE build_id = %(build_id)s AND rev_id = ANY (%(rev_ids)s) RETURNING rev_id, n_chunks;
 
--- shown_again --
--- Of these revisions, those that the build's head shows.
-SELECT u.rev_id FROM unnest(%(rev_ids)s::bigint[]) AS u (rev_id)
-WHERE (SELECT true FROM {schema}.span o WHERE o.rev_id = u.rev_id AND o.gen_to = 9223372036854775807 LIMIT 1);
-
 -- terms_of --
 -- Passages of revisions in one partition, whose number is written out.
 SELECT c.rev_id, c.bm FROM {schema}.chunk c WHERE c.slab = %(slab)s AND c.rev_id = ANY (%(rev_ids)s) AND c.bm IS NOT NULL;
