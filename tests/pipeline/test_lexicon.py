@@ -6,6 +6,7 @@ from pgvector import SparseVector
 from activities.store import Store
 from activities.store.lexicon.passage import passage_terms, weights
 from headwater.contracts.reindex import ReindexProgress
+from tests.integration.counts import miscounted
 from tests.integration.staging_factory import tsvector_literal
 from tests.pipeline.editions import CHUNKING, DOCUMENTS, PARTS, write_edition
 from tests.pipeline.harness import Pipeline, Shelf
@@ -54,6 +55,7 @@ async def test_a_corpus_without_words_gets_them_and_nothing_is_embedded(
     assert (progress.embedded_chunks, progress.reused_chunks) == (0, DOCUMENTS * PARTS)
     assert lexicons(store) == [("retired", None), ("live", "words-1:german")]
     assert written_otherwise(store) == 0
+    assert count(store, "build", f"state = 'live' AND n_counted = {DOCUMENTS * PARTS}") == 1  # before it was shown
 
     again = await (await start_reindex(pipeline, chunker=CHUNKING.fingerprint)).result()
     assert again.generation == (await handle.result()).generation  # the language stays as the corpus has it
@@ -64,3 +66,4 @@ async def test_words_are_written_with_the_passages(pipeline: Pipeline, store: St
     pipeline.register(shelf, chunking=CHUNKING)
     await pipeline.sync(shelf)
     assert written_otherwise(store) == 0
+    assert count(store, "build", f"n_counted = {DOCUMENTS * PARTS}") == 1 and miscounted(store) == []
