@@ -112,6 +112,24 @@ def test_passages_are_asked_for_from_the_best_on_and_no_more_than_are_needed(wor
     assert probes is not None and 3 <= int(probes[1]) <= 12, plan
 
 
+def test_of_passages_that_are_equal_the_first_by_source_and_number_are_found(words: Words) -> None:
+    """Of 125 equal ones the index gives those first that were written first."""
+    late = [f"a{number}" for number in range(5)]
+    for source_id in reversed(late):
+        text = f"common {word(9)} {source_id.translate(_IN_LETTERS)}"
+        words.large.rows.add(source_id, text, readers=["user:all"], vectors=[np.eye(DIMENSIONS)[0].tolist()])
+    equal = [(source_id, 1) for source_id in late]
+    equal += [(f"s{number:05}", passage) for number in range(9, SOURCES, 10) for passage in (1, 4)]
+
+    for candidates in (1, 3, 30):
+        found = words.found(word(9), candidates=candidates).candidates
+        ranked = sorted((each.lexical_rank, each.source_id, each.chunk_no) for each in found if each.lexical_rank)
+        assert [(source_id, number) for _, source_id, number in ranked] == equal[:candidates]
+
+
+_IN_LETTERS = str.maketrans("01234", "vwxyz")
+
+
 def test_a_reader_of_little_gets_each_passage_weighed(words: Words) -> None:
     plan = words.plan("zkx common", reader="some", few_chunks=200)
 
