@@ -244,7 +244,7 @@ def test_a_graph_is_walked_as_the_library_wants_whatever_the_database_says(datab
         rows = connection.execute("SELECT name, setting FROM pg_settings WHERE name ~ '^hnsw|^enable_sort'").fetchall()
 
     assert dict(rows) == {
-        "hnsw.ef_search": "100",
+        "hnsw.ef_search": "200",
         "hnsw.iterative_scan": "relaxed_order",
         "hnsw.max_scan_tuples": "40000",
         "hnsw.scan_mem_multiplier": "8",
