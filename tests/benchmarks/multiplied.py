@@ -66,7 +66,8 @@ def multiplied(real: RealVectors, count: int, *, seed: int = 1) -> Multiplied:
         made = real.vectors[: last - first]
         if round_:
             of_source = SHIFT * _differences(real.vectors, len(real.sources), rng)
-            made = made + of_source[real_source_of[: last - first]] + SHIFT * _differences(real.vectors, len(made), rng)
+            of_passage = SHIFT * _differences(real.vectors, len(made), rng)
+            made = np.asarray(made + of_source[real_source_of[: last - first]] + of_passage, dtype=np.float32)
         vectors[first:last] = _as_stored(made)
     numbers = np.concatenate([np.arange(1, 1 + len(source.passages)) for source in real.sources])
     parents = np.arange(count) % passages
