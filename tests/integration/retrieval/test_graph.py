@@ -188,8 +188,8 @@ def test_without_a_graph_the_answer_is_the_same(reading: str, scope: Scope) -> N
 
 @pytest.mark.soak
 def test_a_partition_of_a_real_size_is_walked_within_the_library_s_own_limits(reading: str, scope: Scope) -> None:
-    """36,000 passages: whoever may read more than about 25,000 of them walks the graph, and for all others they are compared."""
-    count = 9_000
+    """60,000 passages: whoever may read more than about 50,000 of them walks the graph, and for all others they are compared."""
+    count = 15_000
     with large_corpus(reading, scope.corpus_id) as large:
         many = filled_with(large, count)
         embedder = Pointing(large.rows.embedder.identity)
