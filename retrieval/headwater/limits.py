@@ -50,7 +50,7 @@ GRAPH_DIMENSIONS: Final = 4_000  # HNSW holds no longer vectors of half precisio
 # The rarest terms of a question are looked up, as many as this many passages have; all of its terms then weigh what they gave.
 POSTINGS: Final = 12_000
 QUERY_TERMS: Final = 4_096
-NORMALISATION: Final = 1  # of `ts_rank`: by the logarithm of a passage's length. By length itself, tails of documents win
+NORMALISATION: Final = 1  # of `ts_rank`: by the logarithm of the length. By length itself, tails of documents win
 TELLING: Final = 0.15  # of all passages: a term that more of them have decides in `ts_rank` between equal ones only
 
 FILTER_CONDITIONS: Final = 32
