@@ -51,7 +51,8 @@ class Files:
 
     def __call__(self, **lines: Sequence[Mapping[str, Any]]) -> list[str]:
         options: list[str] = []
-        for name, rows in ({"queries": QUERIES, "qrels": QRELS} | lines).items():
+        files: dict[str, Sequence[Mapping[str, Any]]] = {"queries": QUERIES, "qrels": QRELS, **lines}
+        for name, rows in files.items():
             path = self._folder / f"{name}.jsonl"
             path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
             options += [f"--{name}", str(path)]
