@@ -16,7 +16,8 @@ def lexical(asked: str, *, is_asked: bool, old: bool = True) -> tuple[str, list[
     """How words are looked for, and what is said of it."""
     said: list[str] = []
     invocation = SimpleNamespace(output=SimpleNamespace(note=said.append))
-    builds = {NEW: SimpleNamespace(lexicon="words-1:english")} | ({OLD: SimpleNamespace(lexicon=None)} if old else {})
+    lexicons = [(NEW, "words-1:english"), *([(OLD, None)] if old else [])]
+    builds = {scope: SimpleNamespace(lexicon=lexicon) for scope, lexicon in lexicons}
     question = Asked(
         query="q",
         scopes=tuple(builds),
