@@ -78,6 +78,7 @@ def assemble(
     *,
     layout: Sequence[int],
     generation: int | None,
+    lexical_is_exact: bool | None = None,
     rerank_error: str | None = None,
 ) -> RetrievalResult:
     """The passages, best first, as many as were asked for and fit; their blocks stand in the order of ``layout``."""
@@ -91,6 +92,7 @@ def assemble(
         citations=tuple(_citation(one.candidate, hit) for one, hit in zip(best, blocks.hits, strict=False)),
         truncated=blocks.truncated,
         generation=generation,
+        lexical_is_exact=lexical_is_exact,
         rerank_error=rerank_error,
         trust=TRUST,
     )

@@ -1,6 +1,6 @@
 """Looking in every corpus of a question for every form of its query: one statement each, all in one snapshot."""
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,17 @@ class Finds:
 
     generation: int | None  # of the only corpus
     by_query: tuple[tuple[Found, ...], ...]
+
+    @property
+    def lexical_is_exact(self) -> bool | None:
+        """No lexical leg left out a passage that scores more than those it listed. None: there was no such leg."""
+        return all_exact(found.lexical_is_exact for founds in self.by_query for found in founds)
+
+
+def all_exact(said: Iterable[bool | None]) -> bool | None:
+    """What several say together; None is one that was not asked."""
+    known = [each for each in said if each is not None]
+    return all(known) if known else None
 
 
 def look(

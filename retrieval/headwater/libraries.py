@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from headwater.blocks import Room, fill
 from headwater.errors import LimitError, ValidationError
+from headwater.finding import all_exact
 from headwater.fusion import fuse_reciprocal_rank
 from headwater.ids import SCOPE_PART
 from headwater.limits import CONTEXT_TOKENS, RESULT_BYTES, RRF_K, TOP_K
@@ -185,6 +186,7 @@ def _merged(asked: _Asked, results: Sequence[RetrievalResult]) -> LibrariesResul
         citations=tuple(_cited(citations[places[key_of(hit)]], hits[places[key_of(hit)]], hit) for hit in blocks.hits),
         truncated=blocks.truncated or any(result.truncated for result in results),
         generation=None,
+        lexical_is_exact=all_exact(result.lexical_is_exact for result in results),
         searched=asked.libraries,
         is_routed=asked.is_routed,
     )

@@ -164,7 +164,8 @@ class Citation(Frozen):
 class RetrievalResult(Frozen):
     """What one query gives. ``text`` is the passages as ``[citation-id] text`` blocks with a blank line between.
 
-    ``generation`` is None for several corpora. ``rerank_error`` says why the passages are not in a reranker's order, where
+    ``generation`` is None for several corpora. ``lexical_is_exact``: no passage that the lexical leg left out matches the
+    words better than those it listed; None if words were not looked for. ``rerank_error`` says why the passages are not in a reranker's order, where
     the question allowed that.
     """
 
@@ -174,6 +175,7 @@ class RetrievalResult(Frozen):
     citations: tuple[Citation, ...]
     truncated: bool
     generation: int | None
+    lexical_is_exact: bool | None = None
     rerank_error: str | None = None
     trust: Trust = Trust()
 

@@ -82,7 +82,14 @@ def recipe(question: Question, means: Means, hooks: Hooks, audit: Audit, *, requ
         layout: Sequence[int] = range(len(best))
         if hooks.post_processors and best:
             best, layout = yield from _arranged(best, question, means, hooks)
-        result = assemble(question, best, layout=layout, generation=finds.generation, rerank_error=rerank_error)
+        result = assemble(
+            question,
+            best,
+            layout=layout,
+            generation=finds.generation,
+            lexical_is_exact=finds.lexical_is_exact,
+            rerank_error=rerank_error,
+        )
         span.set(hits=len(result.hits), truncated=result.truncated)
     _tell(request, result, audit)
     return result

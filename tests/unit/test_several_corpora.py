@@ -72,6 +72,21 @@ def test_one_corpus_that_does_not_exist_is_none_the_others_miss() -> None:
     assert shown(steps) == [("b", "s2")]
 
 
+@pytest.mark.parametrize(
+    ("a", "b", "both"),
+    [(True, True, True), (True, False, False), (True, None, True), (None, None, None)],
+    ids=["exact", "one may have missed something", "nothing there", "not asked"],
+)
+def test_words_were_looked_for_exactly_if_they_were_in_each_corpus(
+    a: bool | None, b: bool | None, both: bool | None
+) -> None:
+    steps = walk(scopes=[A, B], lexical="bm25")
+    steps.feed([found(A, 1, 0.1, lexical_is_exact=a)], [found(B, 2, 0.2, lexical_is_exact=b)])
+    steps.feed([verdict(1), verdict(2)])
+
+    assert steps.result.lexical_is_exact is both
+
+
 def test_a_row_of_another_of_these_corpora_fails_the_question() -> None:
     steps = walk(scopes=[A, B])
 
