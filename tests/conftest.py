@@ -27,6 +27,13 @@ _FAST = ("fsync=off", "full_page_writes=off", "synchronous_commit=off", "max_con
 _SCHEMA = "headwater"
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A name that holds an object's address is another one in each process, and nothing runs in several."""
+    for item in items:
+        if " at 0x" in item.nodeid:
+            raise pytest.UsageError(f"{item.nodeid} has an address in its name: give the parameter an id.")
+
+
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[str]:
     """The address of an empty server's superuser. Stopped at the end, and with us if we are killed."""

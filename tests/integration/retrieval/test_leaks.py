@@ -207,7 +207,7 @@ class Careless:
         {"redactor": failing(ValueError("the redactor is gone"))},
         {"scopes": []},
     ],
-    ids=str,
+    ids=lambda arguments: next(iter(arguments)),
 )
 def test_no_error_tells_what_alice_may_not_read(
     said: Said, filled: CorpusRows, reading: str, arguments: dict[str, Any]
