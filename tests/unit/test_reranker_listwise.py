@@ -142,11 +142,20 @@ def test_a_label_counts_in_any_case_and_space_and_an_unknown_one_as_restricted(l
     assert judge.prompts == []
 
 
-def test_a_label_that_is_no_text_counts_as_restricted() -> None:
-    judge, [hit] = Asked(), hits_of("a")
-    hit.metadata["sensitivity"] = 1
-    assert ListwiseReranker(judge).rerank("visa", [hit]) == [hit]
+def test_a_passage_whose_metadata_say_restricted_is_not_shown_either() -> None:
+    judge, hits = Asked(), hits_of("a", "b")
+    for hit in hits:
+        hit.metadata["sensitivity"] = " Restricted"
+    assert ListwiseReranker(judge).rerank("visa", hits) == hits
     assert judge.prompts == []
+
+
+@pytest.mark.parametrize("said", ["low", "public", 1, None])
+def test_what_else_metadata_say_of_sensitivity_keeps_no_passage_from_being_ranked(said: object) -> None:
+    judge, hits = Asked(), hits_of("a", "b")
+    for hit in hits:
+        hit.metadata["sensitivity"] = said
+    assert texts_of(ListwiseReranker(judge).rerank("visa", hits)) == ["b", "a"]
 
 
 def test_without_passages_the_judge_is_not_asked() -> None:

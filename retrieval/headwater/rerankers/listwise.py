@@ -9,7 +9,7 @@ from headwater.models import Hit
 from headwater.rerankers import Judge
 from headwater.rerankers.judge import named_places, ranking_prompt, read_order
 from headwater.rerankers.profiles import KeptOrder
-from headwater.sensitivity import RESTRICTED, sensitivity_level
+from headwater.sensitivity import RESTRICTED, SENSITIVITIES, sensitivity_level
 
 TOP_N: Final = Limit("top_n", default=10, cap=50)
 FAILED: Final = "The judge failed: the passages keep the order in which they were found."
@@ -53,10 +53,12 @@ class ListwiseReranker:
 
 
 def _is_restricted(hit: Hit) -> bool:
-    label = hit.metadata.get("sensitivity")
-    if label is None:
-        return False  # a retriever keeps back what its source's label says, because of `reads_restricted`
-    return not isinstance(label, str) or sensitivity_level(label) == RESTRICTED
+    """Its label says so, or is none that we know; or its metadata do, where hosts that make hits of their own may have it.
+    Of metadata only the very word counts: an origin fills them with anything, and what it calls low is to be ranked."""
+    said = hit.metadata.get("sensitivity")
+    return sensitivity_level(hit.sensitivity) == RESTRICTED or (
+        isinstance(said, str) and said.strip().casefold() == SENSITIVITIES[RESTRICTED]
+    )
 
 
 __all__ = ["ListwiseReranker"]
