@@ -67,6 +67,7 @@ class Audit:
     """
 
     listener: OnAccessDenied | None
+    failure: str | None = None  # of the last look, if it failed: what kind of error, and no more
     _denied: dict[Source, AccessDenied] = field(default_factory=dict)
     _hits: dict[Source, set[str]] = field(default_factory=dict)  # ids of passages that were about to be shown
 
@@ -95,7 +96,7 @@ class Audit:
             self._hits.setdefault(source, set()).add(candidate.chunk_id)
             self._denied.pop(source, None)
         if isinstance(verdicts, psycopg.Error):
-            error = reason(verdicts)[:ERROR_CHARACTERS]
+            error = self.failure = reason(verdicts)[:ERROR_CHARACTERS]
             for candidate in candidates:
                 self._deny(candidate, error)
             return {}

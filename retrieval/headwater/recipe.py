@@ -33,11 +33,20 @@ from headwater.rewriting import variants
 from headwater.routes import Routes
 from headwater.rows import Candidate
 from headwater.search import Space, as_halfvec
-from headwater.sensitivity import RESTRICTED
+from headwater.sensitivity import RESTRICTED, SENSITIVITIES
 from headwater.telemetry import OFF, Span
 from headwater.vectors import check_vectors
 
 RERANKER_FAILED: Final = (RerankError, RerankLimitError)  # all that one within bounds fails with
+UNASKED: Final = "The reranker was given none of these passages, which keep the order in which they were found: it {}."
+OUTSIDE: Final = (
+    "counts as outside the process, where hosted_sensitivities of connect lets none of their labels go; a reranker that "
+    "runs inside says is_hosted = False"
+)
+CAREFUL: Final = "reads nothing that is restricted, and all of them are"
+UNCHECKED: Final = (
+    "Postgres did not say what may still be shown ({}), so nothing is. That is no empty answer: ask again."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +85,7 @@ def recipe(question: Question, means: Means, hooks: Hooks, audit: Audit, *, requ
             passages, rerank_error = yield from _reranked(passages, question, means, hooks)
             span.set(failed=rerank_error is not None)
         allowed = yield from _recheck([one.candidate for one in passages], question, means, audit)
-        passages = [one for one in passages if one.candidate.rev_id in allowed]
+        passages = [_as_labelled(one, allowed) for one in passages if one.candidate.rev_id in allowed]
     with request.span("prompt.assembly") as span:
         best = passages[: question.top_k]
         layout: Sequence[int] = range(len(best))
@@ -90,6 +99,8 @@ def recipe(question: Question, means: Means, hooks: Hooks, audit: Audit, *, requ
             lexical_is_exact=finds.lexical_is_exact,
             rerank_error=rerank_error,
         )
+        if audit.failure is not None:
+            result = result.model_copy(update={"check_error": UNCHECKED.format(audit.failure)})
         span.set(hits=len(result.hits), truncated=result.truncated)
     _tell(request, result, audit)
     return result
@@ -170,8 +181,19 @@ def _passages(order: Sequence[Ranked], allowed: Mapping[int, int], hooks: Hooks,
             candidate = replace(candidate, sensitivity=allowed[candidate.rev_id])
         if hooks.redactor is not None:
             candidate = redacted(candidate, hooks.redactor)
+            if not candidate.text.strip():  # there is nothing to show or to rank: the next one moves up
+                continue
         passages.append(passage(candidate, one.scores, one.retrieval, rank=len(passages) + 1, at=at))
     return passages
+
+
+def _as_labelled(one: Passage, allowed: Mapping[int, int]) -> Passage:
+    """``one`` with the label that it has by now, if that is a higher one."""
+    level = allowed[one.candidate.rev_id]
+    if level <= one.candidate.sensitivity:
+        return one
+    hit = one.hit.model_copy(update={"sensitivity": SENSITIVITIES[level]})
+    return Passage(replace(one.candidate, sensitivity=level), hit)
 
 
 def _reranked(
@@ -187,8 +209,8 @@ def _reranked(
         if (not reranker.is_hosted or one.candidate.sensitivity in means.hosted_labels)
         and (one.candidate.sensitivity < RESTRICTED or reranker.reads_restricted)
     ]
-    if not places:
-        return ordered, None
+    if not places:  # which a host that named a reranker would take for its order
+        return ordered, UNASKED.format(OUTSIDE if reranker.is_hosted else CAREFUL)
     given = {id(passages[place].hit): passages[place] for place in places}
     hits = [passages[place].hit for place in places]
     try:

@@ -21,6 +21,7 @@ class Reranker:
         self, order: Callable[[Sequence[Hit]], Any] = lambda hits: hits[::-1], *, is_hosted: bool = False
     ) -> None:
         self.is_hosted = is_hosted
+        self.reads_restricted = True
         self.seen: list[tuple[str, list[str]]] = []
         self._order = order
 
@@ -129,6 +130,10 @@ def test_a_second_gate_that_fails_withholds_everything() -> None:
     assert [(event.reason, event.hits, event.error) for event in events] == [
         ("check_failed", 1, "QueryCanceled, 57014")
     ]
+    assert (steps.result.check_error or "").startswith(
+        "Postgres did not say what may still be shown (QueryCanceled, 57014)"
+    )
+    assert "secret" not in str(steps.result)
 
 
 def test_one_gate_is_enough_without_a_reranker_and_where_nothing_was_found() -> None:
@@ -238,3 +243,32 @@ def test_no_more_than_so_many_are_remembered() -> None:
         known.bounded(other)
 
     assert known.bounded(mine) is not first
+
+
+@pytest.mark.parametrize(
+    ("is_hosted", "labels", "says"),
+    [
+        (True, [INTERNAL, PUBLIC], "outside the process, where hosted_sensitivities"),
+        (False, [RESTRICTED], "reads nothing that is restricted"),
+    ],
+)
+def test_a_reranker_that_was_given_nothing_is_heard(is_hosted: bool, labels: list[int], says: str) -> None:
+    reranker = Reranker(is_hosted=is_hosted)
+    reranker.reads_restricted = False
+    steps = reranked(reranker, *labels)
+
+    assert answer(steps) == [f"s{n}" for n, _ in enumerate(labels, start=1)]
+    assert says in (steps.result.rerank_error or "") and reranker.seen == []
+
+
+def test_a_reranker_that_was_given_some_is_no_error_and_neither_is_an_answer_that_was_checked() -> None:
+    steps = reranked(Reranker(is_hosted=True), PUBLIC, INTERNAL, hosted_labels=(PUBLIC,))
+    answer(steps)
+    assert (steps.result.rerank_error, steps.result.check_error) == (None, None)
+
+
+def test_a_label_that_was_raised_while_the_reranker_ran_is_the_one_that_is_shown() -> None:
+    steps = reranked(Reranker(), INTERNAL, CONFIDENTIAL)
+    steps.feed([verdict(1, sensitivity=CONFIDENTIAL), verdict(2, sensitivity=INTERNAL)])
+
+    assert {hit.source_id: hit.sensitivity for hit in steps.result.hits} == {"s1": "confidential", "s2": "confidential"}
