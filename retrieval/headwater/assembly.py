@@ -89,7 +89,9 @@ def assemble(
         query=question.query,
         text=blocks.text,
         hits=blocks.hits,
-        citations=tuple(_citation(one.candidate, hit) for one, hit in zip(best, blocks.hits, strict=False)),
+        citations=tuple(
+            _citation(best[place].candidate, hit) for place, hit in zip(blocks.places, blocks.hits, strict=True)
+        ),
         truncated=blocks.truncated,
         generation=generation,
         lexical_is_exact=lexical_is_exact,
@@ -100,21 +102,22 @@ def assemble(
 
 def _citation(candidate: Candidate, hit: Hit) -> Citation:
     return Citation.model_construct(
-        citation_id=hit.chunk_id,
+        citation_id=hit.provenance.citation_id,
         source_id=hit.source_id,
         title=hit.title,
         uri=candidate.uri,
         locator=hit.locator,
         start=candidate.start,
-        end=_end(candidate, hit.text),
+        end=cited_end(candidate.start, candidate.end, found=candidate.text, shown=hit.text),
         revision=candidate.revision,
         provenance=hit.provenance,
         trust=TRUST,
     )
 
 
-def _end(candidate: Candidate, text: str) -> int:
-    """Where what is shown ends: a shortened passage ends earlier. Of a redacted one nobody can tell, and all is cited."""
-    if len(candidate.text) != candidate.end - candidate.start:
-        return candidate.end
-    return candidate.start + len(text)
+def cited_end(start: int, end: int, *, found: str, shown: str) -> int:
+    """Where what is shown ends: a shortened passage ends earlier. Of a redacted one nobody can tell, and all is cited.
+
+    ``found`` is the passage that stands from ``start`` to ``end``, as the redactor left it.
+    """
+    return start + len(shown) if len(found) == end - start else end

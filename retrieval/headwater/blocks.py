@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from headwater.citation_ids import citation_ids
 from headwater.limits import CHARACTERS_PER_TOKEN
 from headwater.models import Hit
 
@@ -12,10 +13,14 @@ SEPARATOR: Final = "\n\n"
 
 @dataclass(frozen=True, slots=True)
 class Blocks:
-    """``hits`` are those that fit, as they are shown, in the order they were given; ``text`` has them as they are laid out."""
+    """``hits`` are those that fit, as they are shown, in the order they were given; ``text`` has them as they are laid out.
+
+    ``places`` says of each where it stood among those that were given.
+    """
 
     text: str
     hits: tuple[Hit, ...]
+    places: tuple[int, ...]
     truncated: bool
 
 
@@ -50,44 +55,72 @@ class Room:
         return encoded[: max(0, self.utf8_bytes)].decode(errors="ignore")  # ignores the half character at the end
 
 
+@dataclass(slots=True)
+class _Block:
+    """One passage as it will be shown. ``place`` is where it stood among those that were given."""
+
+    place: int
+    hit: Hit
+    part: str
+
+
 def fill(hits: Sequence[Hit], *, room: Room, layout: Sequence[int] | None = None) -> Blocks:
     """As many of ``hits`` as fit, the most important first. Prefixes and separators count.
 
-    The first one that does not fit is shortened, and ends the list; if nothing of it fits, it is left out. ``layout`` says
-    in which order they stand in the text, as places in ``hits``. A ``prompt_text`` is shown instead of the text. One that is
-    longer never costs another passage its place: it is shown if it fits when all have theirs, or not at all.
+    The first one that does not fit is shortened, and ends the list; if nothing of it fits, it is left out, as is one that has
+    nothing to show. ``layout`` says in which order they stand in the text, as places in ``hits``. A ``prompt_text`` is shown
+    instead of the text. One that is longer never costs another passage its place: it is shown if it fits when all have
+    theirs, or not at all. Each gets the id it is cited by, which is longer where two that are shown would share one.
     """
-    shown: list[tuple[Hit, str]] = []
+    shown: list[_Block] = []
     truncated = False
-    for hit in hits:
-        head = f"{SEPARATOR if shown else ''}{_head(hit)}"
+    for place, hit in enumerate(hits):
         short = hit.text if _is_longer(hit) or hit.prompt_text is None else hit.prompt_text
-        part = room.after(head).cut(short)
+        if not short:
+            continue
+        part = room.after(_around([*(block.hit for block in shown), hit])).cut(short)
         truncated = len(part) < len(short)
         if part:
-            room = room.after(head).after(part)
-            shown.append((_as_shown(hit, part), part))
+            room = room.after(part)
+            shown.append(_Block(place, _as_shown(hit, part), part))
         if truncated:
             break
     if not truncated:
-        for place, (_, part) in enumerate(shown):
-            whole = hits[place].prompt_text
-            if whole is None or not _is_longer(hits[place]):
+        room = room.after(_around([block.hit for block in shown]))
+        for block in shown:
+            given = hits[block.place]
+            whole = given.prompt_text
+            if whole is None or not _is_longer(given):
                 continue
-            instead = room.without(part).after(whole)
+            instead = room.without(block.part).after(whole)
             if not instead.is_overdrawn:
                 room = instead
-                shown[place] = hits[place], whole
-    order = range(len(shown)) if layout is None else [place for place in layout if place < len(shown)]
+                block.hit, block.part = given, whole
+    ids = citation_ids([block.hit.provenance for block in shown])
+    texts = {block.place: f"{_head(name)}{block.part}" for block, name in zip(shown, ids, strict=True)}
     return Blocks(
-        text=SEPARATOR.join(f"{_head(shown[place][0])}{shown[place][1]}" for place in order),
-        hits=tuple(hit for hit, _ in shown),
+        text=SEPARATOR.join(
+            texts[place] for place in (range(len(hits)) if layout is None else layout) if place in texts
+        ),
+        hits=tuple(_cited_by(block.hit, name) for block, name in zip(shown, ids, strict=True)),
+        places=tuple(texts),
         truncated=truncated,
     )
 
 
-def _head(hit: Hit) -> str:
-    return f"[{hit.provenance.citation_id}] "
+def _around(hits: Sequence[Hit]) -> str:
+    """All that stands in the text beside the passages themselves."""
+    return SEPARATOR.join(_head(name) for name in citation_ids([hit.provenance for hit in hits]))
+
+
+def _head(citation_id: str) -> str:
+    return f"[{citation_id}] "
+
+
+def _cited_by(hit: Hit, citation_id: str) -> Hit:
+    if hit.provenance.citation_id == citation_id:
+        return hit
+    return hit.model_copy(update={"provenance": hit.provenance.model_copy(update={"citation_id": citation_id})})
 
 
 def _is_longer(hit: Hit) -> bool:

@@ -18,7 +18,7 @@ from headwater.errors import ValidationError
 Ranking = Sequence[str]
 Judgements = Mapping[str, float]
 
-_CITATION: Final = re.compile(r"\[([A-Za-z0-9._~:/@!$&'()*+,;=%-]{1,256}#[0-9]{4,})\]")
+_CITATION: Final = re.compile(r"\[([A-Za-z0-9._~:/@!$&'()*+,;=%-]{1,512}#[0-9]{4,})\]")
 
 T = TypeVar("T")
 

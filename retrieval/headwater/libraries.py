@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from headwater.assembly import cited_end
 from headwater.blocks import Room, fill
 from headwater.errors import LimitError, ValidationError
 from headwater.finding import all_exact
@@ -187,13 +188,20 @@ def _merged(asked: _Asked, results: Sequence[RetrievalResult]) -> LibrariesResul
         truncated=blocks.truncated or any(result.truncated for result in results),
         generation=None,
         lexical_is_exact=all_exact(result.lexical_is_exact for result in results),
+        rerank_error=_all_errors(result.rerank_error for result in results),
         searched=asked.libraries,
         is_routed=asked.is_routed,
     )
 
 
 def _cited(citation: Citation, found: Hit, shown: Hit) -> Citation:
-    """The citation of what is shown: a passage that was shortened for the whole ends earlier."""
-    if len(shown.text) == len(found.text):
-        return citation
-    return citation.model_copy(update={"end": citation.start + len(shown.text)})
+    """The citation of what is shown: a passage that was shortened for the whole ends earlier, and has the id of the whole."""
+    end = cited_end(citation.start, citation.end, found=found.text, shown=shown.text)
+    return citation.model_copy(
+        update={"citation_id": shown.provenance.citation_id, "provenance": shown.provenance, "end": end}
+    )
+
+
+def _all_errors(errors: Iterable[str | None]) -> str | None:
+    """Why the passages of some library are not in a reranker's order, each reason once."""
+    return " ".join(dict.fromkeys(error for error in errors if error)) or None

@@ -60,9 +60,10 @@ def make_result(*hits: Hit, query: str = "q", truncated: bool = False) -> Retrie
 
 @dataclass
 class Found:
-    """A retriever that found these hits in each corpus, and keeps what it was asked."""
+    """A retriever that found these hits in each corpus, and keeps what it was asked. ``said`` is what else a result says."""
 
     hits: Mapping[str, Sequence[Hit]] | Sequence[Hit]
+    said: Mapping[str, Any] = field(default_factory=dict)
     asked: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
 
     def retrieve(self, query: str, **arguments: Any) -> RetrievalResult:
@@ -70,7 +71,7 @@ class Found:
         if not query.strip():
             return make_result(query=query)
         hits = self.hits[str(arguments["scope"])] if isinstance(self.hits, Mapping) else self.hits
-        return make_result(*hits, query=query)
+        return make_result(*hits, query=query).model_copy(update=dict(self.said))
 
 
 class AsyncFound(Found):

@@ -136,6 +136,22 @@ def test_both_limits_hold_and_no_more_is_left_out_than_must_be(texts: list[str],
         assert used + len(missing.encode()) > size or characters + 1 > tokens * 4
 
 
+def test_a_passage_that_is_empty_leaves_each_other_its_own_citation() -> None:
+    who = Authorization(principal_id="alice", tenant_id="t1")
+    passages = [
+        make_passage(text, chunk_id=f"s#{n:04d}", uri=f"uri:{n}", start=n, end=n + len(text))
+        for n, text in enumerate(("first", "", "third"), start=1)
+    ]
+    question = Question.checked("q", scope=SCOPE, authorization=who)
+    result = assemble(question, passages, layout=(2, 1, 0), generation=7)
+
+    assert result.text == "[s#0003] third\n\n[s#0001] first"
+    assert [(c.citation_id, c.uri, c.start) for c in result.citations] == [
+        ("s#0001", "uri:1", 1),
+        ("s#0003", "uri:3", 3),
+    ]
+
+
 def test_an_answer_is_what_validation_would_make_of_it() -> None:
     """Results are built without validating each value: this is the validation."""
     result = assembled("first", "second")

@@ -1,6 +1,7 @@
 """Several libraries: a router chooses, each is searched alone, and every passage says where it was found."""
 
 from collections.abc import Iterable, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from headwater import Authorization, LimitError, Scope, ValidationError
 from headwater.libraries import AsyncLibraries, Libraries, LibrariesResult
 from headwater.prompts import LostInTheMiddle
-from tests.unit.passages import AsyncFound, Found, make_hit
+from tests.unit.passages import AsyncFound, Found, make_hit, make_result
 
 ALICE = Authorization(principal_id="alice", tenant_id="t1")
 
@@ -159,3 +160,54 @@ async def test_an_async_retriever_is_awaited() -> None:
         "people 1",
         "people 2",
     ]
+
+
+def test_why_passages_are_not_in_a_rerankers_order_is_said_once_for_all() -> None:
+    def said(*errors: str | None) -> str | None:
+        results = [
+            make_result(make_hit(f"text {n}")).model_copy(update={"rerank_error": e}) for n, e in enumerate(errors)
+        ]
+        answers = iter(results)
+        found = SimpleNamespace(retrieve=lambda query, **_: next(answers))
+        shelves = {f"l{n}": scope(f"c{n}") for n in range(len(errors))}
+        libraries = Libraries(found, shelves)  # type: ignore[arg-type]  # a stand-in for a retriever
+        return libraries.retrieve("q", authorization=ALICE).rerank_error
+
+    assert said(None, None) is None
+    assert said(None, "It is down.") == "It is down."
+    assert said("It is down.", "It took too long.", "It is down.") == "It is down. It took too long."
+
+
+@pytest.mark.parametrize(("length", "end"), [(8, 105), (30, 130), (3, 103)], ids=["whole", "shortened", "lengthened"])
+def test_a_redacted_passage_that_is_cut_is_cited_as_the_library_cited_it(length: int, end: int) -> None:
+    """ "people 1" has eight characters: only a passage of as many was not changed in length."""
+    result = make_result(make_hit("people 1"))
+    (citation,) = result.citations
+    cited = citation.model_copy(update={"start": 100, "end": 100 + length})
+    found = SimpleNamespace(retrieve=lambda query, **_: result.model_copy(update={"citations": (cited,)}))
+    libraries = Libraries(found, {"hr": scope("people")})  # type: ignore[arg-type]  # a stand-in for a retriever
+    answer = libraries.retrieve("q", authorization=ALICE, max_result_bytes=len("[src#0001] ") + 5)
+
+    assert answer.hits[0].text == "peopl" and answer.truncated
+    assert (answer.citations[0].start, answer.citations[0].end) == (100, end)
+
+
+def test_passages_of_two_libraries_with_one_id_are_cited_by_their_corpora() -> None:
+    found = Found(
+        {"t1/docs/people": [make_hit("one", corpus="people")], "t1/docs/law": [make_hit("two", corpus="law")]}
+    )
+    shelves = [("hr", scope("people")), ("law", scope("law"))]
+    result = Libraries(found, shelves).retrieve("q", authorization=ALICE)  # type: ignore[arg-type]  # a stand-in
+
+    names = ["docs/people/src#0001", "docs/law/src#0001"]
+    assert result.text == f"[{names[0]}] one\n\n[{names[1]}] two"
+    assert [one.citation_id for one in result.citations] == names
+    assert [one.provenance for one in result.citations] == [hit.provenance for hit in result.hits]
+    assert [hit.provenance.citation_id for hit in result.hits] == names
+
+
+def test_one_corpus_in_two_libraries_is_cited_by_the_libraries() -> None:
+    found = Found({"t1/docs/people": [make_hit("shared", corpus="people")]})
+    result = Libraries(found, [("one", scope("people")), ("two", scope("people"))]).retrieve("q", authorization=ALICE)  # type: ignore[arg-type]  # a stand-in
+
+    assert [one.citation_id for one in result.citations] == ["one/docs/people/src#0001", "two/docs/people/src#0001"]

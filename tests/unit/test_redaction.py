@@ -8,6 +8,7 @@ import pytest
 from headwater import HeadwaterError, ValidationError
 from headwater.effects import Batch, Call
 from headwater.hooks import Hooks
+from headwater.prompts import Window
 from headwater.rerankers.bounded import Bounded
 from tests.unit.recipe_steps import SmallEmbedder, make_row, verdict, walk
 from tests.unit.test_reranking_step import Reranker
@@ -87,6 +88,42 @@ def test_a_redacted_passage_is_cited_as_a_whole_and_one_of_the_same_length_where
 
     assert cited(redact) == ("[gone] and", (100, 100 + len(f"{SECRET} and a long rest")))
     assert cited(lambda text: text.replace(SECRET, "*" * len(SECRET))) == ("******* an", (100, 110))
+
+
+@pytest.mark.parametrize("steps", [(), (Window(passages=1),)], ids=["found", "with a window"])
+def test_a_passage_of_which_nothing_is_left_is_not_shown_and_the_next_ones_move_up(steps: Any) -> None:
+    hidden: Any = lambda text: " " if "secret" in text else text
+    walked = walk(hooks=Hooks(redactor=hidden, post_processors=steps), top_k=2)
+    walked.feed(
+        [
+            make_row(
+                rev_id=n, source_id=f"s{n}", uri=f"https://example.org/{n}", text=text, start=n * 100, end=n * 100 + len(text),
+                vector_rank=n, distance=n / 10,
+            )
+            for n, text in enumerate(("all secret", "second", "third one", "fourth"), start=1)
+        ]
+    )  # fmt: skip
+    walked.feed([verdict(n) for n in (1, 2, 3, 4)])
+    if steps:
+        walked.feed([])  # nothing stands around them
+
+    result = walked.result
+    assert [(hit.text, hit.retrieval_rank) for hit in result.hits] == [("second", 1), ("third one", 2)]
+    assert result.text == "[s2#0001] second\n\n[s3#0001] third one" and not result.truncated
+    assert [(one.citation_id, one.uri, one.start, one.end) for one in result.citations] == [
+        ("s2#0001", "https://example.org/2", 200, 206),
+        ("s3#0001", "https://example.org/3", 300, 309),
+    ]
+
+
+def test_a_reranker_gets_no_passage_of_which_nothing_is_left() -> None:
+    reranker = Reranker()
+    steps = walk(hooks=Hooks(redactor=lambda text: text.replace(SECRET, ""), reranker=Bounded(reranker)))
+    steps.feed([row(SECRET), row("rest", rev_id=2, source_id="s2", vector_rank=2)])
+    steps.feed([verdict(1), verdict(2)])
+    steps.feed([verdict(2)])
+
+    assert reranker.seen == [("text", ["rest"])] and [hit.text for hit in steps.result.hits] == ["rest"]
 
 
 @pytest.mark.parametrize("size", range(1, 57))

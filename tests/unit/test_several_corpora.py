@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from headwater import EmbedderMismatch, Scope, ScopeError
+from headwater.evaluation import cited_in
 from headwater.hooks import Hooks
 from headwater.rerankers.bounded import Bounded
 from headwater.routes import Route, Routes
@@ -62,6 +63,22 @@ def test_the_same_id_in_two_corpora_is_two_passages_in_the_order_of_the_corpora(
     steps.feed([verdict(1), verdict(2)])
 
     assert shown(steps) == [("a", "src"), ("b", "src")]
+
+
+def test_what_is_cited_names_the_corpus_where_two_would_have_one_id() -> None:
+    steps = walk(scopes=[A, B])
+    steps.feed(
+        [make_row(corpus_id="a", rev_id=1), found(A, 3, 0.4, rank=2)], [make_row(corpus_id="b", rev_id=2, uri="b:src")]
+    )
+    steps.feed([verdict(1), verdict(2), verdict(3)])
+
+    result = steps.result
+    names = ["docs/a/src#0001", "docs/b/src#0001", "s3#0001"]
+    assert result.text == "\n\n".join(f"[{name}] text" for name in names) and cited_in(result.text) == names
+    assert [one.citation_id for one in result.citations] == names
+    assert [one.provenance.citation_id for one in result.citations] == names
+    assert [hit.provenance.citation_id for hit in result.hits] == names
+    assert {one.citation_id: one.uri for one in result.citations}["docs/b/src#0001"] == "b:src"
 
 
 def test_one_corpus_that_does_not_exist_is_none_the_others_miss() -> None:
