@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from headwater.embedders import Embedder, resolve_embedder
 from headwater.errors import ValidationError
 from headwater.hooks import KnownRerankers
+from headwater.host_code import check_not_async
 from headwater.ids import check_schema
 from headwater.question import Question
 from headwater.recipe import Means
@@ -30,6 +31,7 @@ class Asker:
         model = resolve_embedder(embedder) if isinstance(embedder, str) else embedder
         if not callable(getattr(model, "embed", None)):
             raise ValidationError("embedder must be a spec such as onnx:minilm, or an object like headwater.Embedder.")
+        check_not_async(model.embed, "embedder.embed")
         hosted = allowed_levels(hosted_sensitivities, "hosted_sensitivities")
         self._means = Means(schema=self._schema, embedder=model, routes=Routes(), hosted_labels=hosted)
         self._rerankers = KnownRerankers()

@@ -108,9 +108,11 @@ class AsyncRetriever(Asker):
             redactor=redactor,
             rewriter=rewriter,
             post_processors=post_processors,
+            on_access_denied=on_access_denied,
         )
-        with Audit(on_access_denied) as audit, self._request(question) as request, db.translated(self._schema):
-            return await self._walk(Steps(recipe(question, self._means, hooks, audit, request=request)))
+        async with Audit(on_access_denied) as audit:
+            with self._request(question) as request, db.translated(self._schema):
+                return await self._walk(Steps(recipe(question, self._means, hooks, audit, request=request)))
 
     async def _walk(self, steps: Steps) -> RetrievalResult:
         try:

@@ -1,11 +1,13 @@
 """Passages for a conversation: what a host puts beside the messages before it asks a model."""
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any, Final, Literal, overload
 
 from headwater.bound import Bound
 from headwater.errors import ValidationError
+from headwater.host_code import answered, check_not_async
 from headwater.models import Citation, Frozen, RetrievalResult, Trust
 
 if TYPE_CHECKING:
@@ -49,7 +51,12 @@ class AsyncContextProvider(Bound["AsyncSearching"]):
 
     async def __call__(self, messages: Sequence[Message] = ()) -> list[ContextBlock]:
         """See `ContextProvider`."""
-        asked = _asked(self._query, messages)
+        # A query of the host's own may take its time: a model that says what is asked for, perhaps.
+        asked = (
+            await asyncio.to_thread(_asked, self._query, messages)
+            if callable(self._query)
+            else _asked(self._query, messages)
+        )
         return [] if asked is None else _blocks(await self.retriever.retrieve(asked, **self.arguments))
 
 
@@ -67,6 +74,7 @@ def context_provider(
     """
     if query is not None and not isinstance(query, str) and not callable(query):
         raise ValidationError("query must be a text, or a callable that takes the messages and gives one.")
+    check_not_async(query, "query")
     provider = AsyncContextProvider if is_async(retriever) else ContextProvider
     return provider(retriever, arguments, query)  # type: ignore[arg-type]  # is_async knows which of the two it is
 
@@ -77,7 +85,13 @@ def is_async(retriever: object) -> bool:
 
 
 def _asked(query: Query, messages: Sequence[Message]) -> str | None:
-    asked = last_user_text(messages) if query is None else query if isinstance(query, str) else query(messages)
+    asked = (
+        last_user_text(messages)
+        if query is None
+        else query
+        if isinstance(query, str)
+        else answered(query, messages, name="query")
+    )
     if asked is not None and not isinstance(asked, str):
         raise ValidationError(f"query gave {type(asked).__name__}, and must give a text or None.")
     return asked if asked and asked.strip() else None

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from headwater.errors import ValidationError
+from headwater.host_code import check_not_async
 from headwater.prompts import PostProcessor, check_post_processors
+from headwater.recheck import OnAccessDenied
 from headwater.redaction import Redactor
 from headwater.rerankers import Reranker
 from headwater.rerankers.bounded import Bounded
@@ -37,11 +39,18 @@ class Hooks:
         redactor: Redactor | None,
         rewriter: Rewriter | None,
         post_processors: str | Sequence[PostProcessor],
+        on_access_denied: OnAccessDenied | None = None,
     ) -> "Hooks":
         """The hooks, or the error that names the argument to change."""
         for name, hook in (("redactor", redactor), ("rewriter", rewriter)):
             if hook is not None and not callable(hook):
                 raise ValidationError(f"{name} must be a function of a text, not {type(hook).__name__}.")
+            check_not_async(hook, name)
+        if on_access_denied is not None and not callable(on_access_denied):
+            raise ValidationError(
+                f"on_access_denied must be a function of an AccessDenied, not {type(on_access_denied).__name__}."
+            )
+        check_not_async(on_access_denied, "on_access_denied")
         if on_rerank_error not in ("raise", "keep"):
             raise ValidationError(f"on_rerank_error must be raise or keep, not {str(on_rerank_error)[:40]!r}.")
         return cls(reranker, on_rerank_error == "keep", redactor, rewriter, check_post_processors(post_processors))

@@ -4,6 +4,7 @@ The search read one snapshot. A grant that is taken away, or ends, after it must
 again, once for each distinct source, before a reranker sees anything and again after it. The last answer is final.
 """
 
+import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
@@ -13,6 +14,7 @@ import psycopg
 
 from headwater.db import reason, statement
 from headwater.effects import Statement
+from headwater.host_code import answered
 from headwater.limits import DENIED_SOURCES, ERROR_CHARACTERS
 from headwater.models import AccessDenied, Scope
 from headwater.question import Question
@@ -127,6 +129,23 @@ class Audit:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        if self.listener is not None and (kind is None or issubclass(kind, Exception)):
-            for denial in self._denied.values():
-                self.listener(denial)
+        if self._is_to_be_told(kind):
+            self._tell()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """As without asyncio, in a thread: a listener that writes its audit somewhere holds no event loop up."""
+        if self._is_to_be_told(kind):
+            await asyncio.to_thread(self._tell)
+
+    def _is_to_be_told(self, kind: type[BaseException] | None) -> bool:
+        return self.listener is not None and bool(self._denied) and (kind is None or issubclass(kind, Exception))
+
+    def _tell(self) -> None:
+        assert self.listener is not None
+        for denial in self._denied.values():
+            answered(self.listener, denial, name="on_access_denied")

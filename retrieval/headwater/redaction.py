@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from headwater.errors import HeadwaterError, ValidationError
+from headwater.host_code import answered
 from headwater.ids import UNSTORABLE
 from headwater.rows import Candidate
 
@@ -14,7 +15,7 @@ Redactor = Callable[[str], str]
 def redacted_text(text: str, redactor: Redactor) -> str:
     """What ``redactor`` leaves of ``text``. If it fails nothing is shown, and its error, which may quote, is not repeated."""
     try:
-        left = redactor(text)
+        left = answered(redactor, text, name="redactor")
     except HeadwaterError:
         raise
     except Exception as error:  # noqa: BLE001 - a host's code raises anything

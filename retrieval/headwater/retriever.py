@@ -131,6 +131,7 @@ class Retriever(Asker):
             redactor=redactor,
             rewriter=rewriter,
             post_processors=post_processors,
+            on_access_denied=on_access_denied,
         )
         with Audit(on_access_denied) as audit, self._request(question) as request, db.translated(self._schema):
             return self._walk(Steps(recipe(question, self._means, hooks, audit, request=request)))

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from headwater.errors import LimitError, ValidationError
+from headwater.host_code import answered
 from headwater.ids import UNSTORABLE
 from headwater.limits import QUERY_CHARACTERS
 
@@ -36,7 +37,7 @@ def variants(rewriter: Rewriter | None, query: str) -> tuple[str, ...]:
         raise ValidationError(
             "rewriter must be a callable that takes a query and gives queries, like headwater.rewriting.Glossary."
         )
-    given = rewriter(query)
+    given = answered(rewriter, query, name="rewriter")
     if isinstance(given, str) or not isinstance(given, Sequence):
         raise ValidationError("rewriter must give a list of queries.")
     found = list(dict.fromkeys([query, *(_checked(variant) for variant in given)]))

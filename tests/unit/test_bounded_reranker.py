@@ -120,15 +120,22 @@ def test_whatever_a_reranker_gives_each_passage_comes_once_or_an_error(answer: l
         assert not is_whole
 
 
-def test_an_async_reranker_is_told_to_give_the_passages_themselves() -> None:
+def test_an_async_reranker_is_refused_where_it_is_given() -> None:
     class Async:
         is_hosted = False
 
         async def rerank(self, query: str, hits: Sequence[Hit]) -> Sequence[Hit]:
             return hits
 
+    with pytest.raises(ValidationError, match=r"Async.rerank is async"):
+        Bounded(Async())  # type: ignore[arg-type]  # which mypy would have said
+
+
+def test_a_reranker_that_gives_a_promise_is_told_to_give_the_passages_themselves() -> None:
+    async def later() -> None: ...
+
     with pytest.raises(RerankError, match="is async"):
-        asked(Async())
+        asked(Answering(lambda *_: later()))
 
 
 def test_what_a_foreign_error_says_stays_out() -> None:

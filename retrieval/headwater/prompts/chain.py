@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from headwater.errors import LimitError, ValidationError
+from headwater.host_code import answered, check_not_async
 from headwater.ids import UNSTORABLE
 from headwater.models import Hit
 from headwater.prompts.compression import Compression
@@ -57,6 +58,7 @@ def _check(step: "PostProcessor | str") -> "PostProcessor":
             f"Post-processor {_name(step)} has no method process(query, hits): give an object like "
             "headwater.prompts.Diversity()."
         )
+    check_not_async(step.process, f"Post-processor {_name(step)}")
     return step
 
 
@@ -91,7 +93,7 @@ def arrange(
         if isinstance(step, Expansion):
             answer: Sequence[Hit] = step.expand(laid_out, surroundings or {}, redact=redact)
         else:
-            answer = step.process(query, laid_out)
+            answer = answered(step.process, query, laid_out, name=f"Post-processor {_name(step)}")
         laid_out = _held(step, laid_out, answer)
         # A layout is the order for a reader's eye; every other order says which passages matter more.
         is_laid_out = is_laid_out or getattr(step, "is_layout", False) is True

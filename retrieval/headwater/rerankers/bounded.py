@@ -13,6 +13,7 @@ from pathlib import PurePath
 from typing import Final, TypedDict
 
 from headwater.errors import HeadwaterError, LimitError, RerankError, RerankLimitError, ValidationError
+from headwater.host_code import check_not_async
 from headwater.limits import Limit
 from headwater.models import Hit
 from headwater.rerankers import Reranker, is_hosted
@@ -55,6 +56,7 @@ class Bounded:
     ) -> None:
         if not callable(getattr(reranker, "rerank", None)):
             raise ValidationError("reranker must be an object like headwater.Reranker: rerank(query, hits).")
+        check_not_async(reranker.rerank, f"{type(reranker).__name__}.rerank")
         self._reranker = reranker
         self._max_input_bytes = INPUT_BYTES.check(max_input_bytes)
         self._timeout_s = check_timeout(timeout_s)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Final, Literal
 
 from headwater.errors import ValidationError
+from headwater.host_code import check_not_async
 from headwater.limits import Limit
 from headwater.models import Hit
 from headwater.rerankers import Judge
@@ -31,6 +32,7 @@ class ListwiseReranker:
             raise ValidationError(
                 "judge must be a function that is given a prompt, and gives what a chat model answers."
             )
+        check_not_async(judge, "judge")
         self.is_hosted = is_hosted is not False
         self._judge = judge
         self._top_n = TOP_N.check(top_n)
