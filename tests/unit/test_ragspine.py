@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from headwater import Authorization, LimitError, Scope, ValidationError
+from headwater import Authorization, LimitError, RetrievalResult, Scope, ValidationError
 from headwater.embedders import Embedder
 from headwater.embedders.hashing import HashEmbedder
+from headwater.limits import CONTEXT_TOKENS, RESULT_BYTES
 from headwater.models import Scores
 from headwater.ragspine import (
     ChunkIndex,
@@ -274,7 +275,8 @@ def test_a_corpus_is_asked_in_the_readers_name_however_often() -> None:
     assert narrowed.pop("rewriter")("revenue") == ("revenue", "REV")
     freed.pop("rewriter")
     assert narrowed == freed == {
-        "scope": SCOPE, "authorization": ALICE, "lexical": "bm25", "top_k": 7, "sensitivities": ["public"]
+        "scope": SCOPE, "authorization": ALICE, "lexical": "bm25", "top_k": 7, "sensitivities": ["public"],
+        "max_result_bytes": 512 * 1024, "max_context_tokens": 8_000,
     }  # fmt: skip
 
 
@@ -284,6 +286,41 @@ def test_a_failing_reranker_keeps_the_order_in_this_profile() -> None:
 
     assert [snippet["text"] for snippet in narrative.retrieve("q")] == ["text"]
     assert retriever.asked[0][1]["reranker"] is reranker and retriever.asked[0][1]["on_rerank_error"] == "keep"
+
+
+def narrated(retriever: Found, **arguments: Any) -> NarrativeRetriever:
+    return build_narrative_retriever(retriever, scope=SCOPE, authorization=ALICE, **arguments)  # type: ignore[arg-type]  # a stand-in
+
+
+def test_a_corpus_gives_as_many_as_its_limits_allow_or_a_host_says_less() -> None:
+    retriever = Found(make_hits("text"))
+    narrated(retriever).retrieve("q")
+    narrated(retriever, max_context_tokens=100, max_result_bytes=200).retrieve("q")
+
+    (_, wide), (_, narrow) = retriever.asked
+    assert (wide["max_context_tokens"], wide["max_result_bytes"]) == (CONTEXT_TOKENS.cap, RESULT_BYTES.cap)
+    assert (narrow["max_context_tokens"], narrow["max_result_bytes"]) == (100, 200)
+
+
+@pytest.mark.parametrize("filters", [{}, {"topic": "hr"}])
+def test_what_a_search_says_of_all_its_snippets_is_not_lost(filters: dict[str, Any]) -> None:
+    narrative = narrated(Found(make_hits("text"), {"truncated": True, "rerank_error": "It is down."}))
+    plain, told = narrative.retrieve("text", filters=filters), narrative.narrative("text", filters=filters)
+    corrected = CorrectiveRetriever(narrative).corrected("text", filters=filters)
+
+    assert [(one.truncated, one.rerank_error) for one in (plain, told, corrected)] == [(True, "It is down.")] * 3
+    assert list(plain) == list(told.snippets) == list(corrected.snippets) == snippets_of(make_hits("text"))
+
+
+def test_without_filters_it_says_what_the_second_search_said() -> None:
+    class Second(Found):
+        def retrieve(self, query: str, **arguments: Any) -> RetrievalResult:
+            self.said = {} if arguments["filter"] else {"truncated": True}
+            self.hits = [] if arguments["filter"] else make_hits("text")
+            return super().retrieve(query, **arguments)
+
+    told = narrated(Second([]), retry_without_filters=True).narrative("q", filters={"topic": "hr"})
+    assert told.dropped_filters and told.truncated and len(told.snippets) == 1
 
 
 def test_a_corpus_has_no_mode_of_words_alone() -> None:
@@ -313,10 +350,20 @@ def test_what_speaks_of_the_question_is_given_at_once() -> None:
 
 def test_filters_are_dropped_once_and_then_the_query_is_rewritten() -> None:
     scripted = Scripted({("annual leave", False): "parking", ("ANNUAL LEAVE", False): "leave is annual"})
-    corrected = CorrectiveRetriever(scripted, rewrite=str.upper).corrected("annual leave", filters={"topic": "hr"})
+    retriever = CorrectiveRetriever(scripted, rewrite=str.upper, drop_filters=True)
+    corrected = retriever.corrected("annual leave", filters={"topic": "hr"})
 
     assert scripted.asked == [("annual leave", True), ("annual leave", False), ("ANNUAL LEAVE", False)]
     assert corrected.actions == ("drop_filters", "rewrite_query") and corrected.snippets[0]["text"] == "leave is annual"
+
+
+def test_filters_are_kept_unless_a_host_lets_them_be_dropped() -> None:
+    scripted = Scripted({("annual leave", False): "annual leave"})
+    kept = CorrectiveRetriever(scripted, rewrite=str.upper).corrected("annual leave", filters={"topic": "hr"})
+
+    assert scripted.asked == [("annual leave", True), ("ANNUAL LEAVE", True)]
+    assert (kept.actions, kept.snippets) == (("rewrite_query", "refuse"), ())
+    assert CorrectiveRetriever(scripted).corrected("annual leave", filters={"topic": "hr"}).actions == ("refuse",)
 
 
 def test_every_attempt_is_graded_by_the_question_as_it_was_asked() -> None:
@@ -330,9 +377,8 @@ def test_every_attempt_is_graded_by_the_question_as_it_was_asked() -> None:
 @pytest.mark.parametrize(("cap", "attempts"), [(-1, 1), (0, 1), (1, 2), (2, 3), (9, 3)])
 def test_there_are_at_most_two_corrections(cap: int, attempts: int) -> None:
     scripted = Scripted({})
-    refused = CorrectiveRetriever(scripted, rewrite=str.upper, max_corrections=cap).corrected(
-        "a", filters={"topic": "hr"}
-    )
+    retriever = CorrectiveRetriever(scripted, rewrite=str.upper, drop_filters=True, max_corrections=cap)
+    refused = retriever.corrected("a", filters={"topic": "hr"})
 
     assert len(scripted.asked) == attempts and refused.actions[-1] == "refuse" and refused.snippets == ()
 
@@ -347,6 +393,20 @@ def test_without_filters_or_a_rewriter_there_is_nothing_to_correct() -> None:
 def test_a_grade_is_the_share_of_the_questions_words() -> None:
     assert grade("annual leave days?", ["Leave of days", "parking"]) == pytest.approx(2 / 3)
     assert grade("", ["x"]) == grade("x", []) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "share"),
+    [
+        ("Какой отпуск?", "ОТПУСК длится месяц", 1 / 2),
+        ("άδεια", "Η άδεια είναι μεγάλη", 1),
+        ("カード", "クレジットカード", 1),
+        ("MPF отпуск", "mpf", 1 / 2),
+        ("营收 REV", "营收 rev", 1),
+    ],
+)
+def test_questions_in_other_scripts_have_words_too(question: str, text: str, share: float) -> None:
+    assert grade(question, [text]) == pytest.approx(share) and grade(question, ["parking"]) == 0.0
 
 
 def test_a_narrative_retriever_takes_any_index() -> None:

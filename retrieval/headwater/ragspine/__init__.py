@@ -15,7 +15,7 @@ from headwater.ragspine.narrative import (
     build_narrative_retriever,
 )
 from headwater.ragspine.predicates import OPERATORS, Predicate, PredicateSet, parse_predicates
-from headwater.ragspine.snippets import Snippet, SnippetScores, snippets_of, text_for_prompt
+from headwater.ragspine.snippets import Snippet, Snippets, SnippetScores, snippets_of, text_for_prompt
 
 __all__ = [
     "FILTERS",
@@ -33,6 +33,7 @@ __all__ = [
     "PredicateSet",
     "Snippet",
     "SnippetScores",
+    "Snippets",
     "bm25_ranking",
     "bm25_scores",
     "build_chunk_retriever",

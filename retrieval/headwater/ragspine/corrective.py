@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, Protocol
 
 from headwater.errors import ValidationError
+from headwater.lexical import analyse
 from headwater.ragspine.bm25 import tokenize
-from headwater.ragspine.snippets import Snippet
+from headwater.ragspine.snippets import Snippet, Snippets
 
 CORRECTIONS_MAX: Final = 2
 Action = Literal["drop_filters", "rewrite_query", "refuse"]
@@ -23,13 +24,15 @@ class Corrected:
     snippets: tuple[Snippet, ...]
     actions: tuple[Action, ...]
     grade: float
+    truncated: bool = False  # of the snippets that are given, as their search said
+    rerank_error: str | None = None
 
 
 class CorrectiveRetriever:
     """Grades what a retriever finds by the query's words; below ``minimum`` it corrects, at most twice, and then refuses.
 
-    First the filters are dropped, if there are any: those that narrow, for grants, tenant and labels are the retriever's own.
-    Then the query is rewritten. Every attempt is graded by the question as it was asked.
+    First the filters are dropped, if there are any and ``drop_filters`` allows it: those that narrow, for grants, tenant and
+    labels are the retriever's own. Then the query is rewritten. Every attempt is graded by the question as it was asked.
     """
 
     def __init__(
@@ -37,6 +40,7 @@ class CorrectiveRetriever:
         retriever: Narrating,
         *,
         rewrite: Callable[[str], str] | None = None,
+        drop_filters: bool = False,
         minimum: float = 0.5,
         max_corrections: int = CORRECTIONS_MAX,
     ) -> None:
@@ -44,6 +48,7 @@ class CorrectiveRetriever:
             raise ValidationError(f"minimum must be from 0 to 1, not {minimum}.")
         self._retriever = retriever
         self._rewrite = rewrite
+        self._drops = drop_filters
         self._minimum = minimum
         self._max_corrections = max(0, min(CORRECTIONS_MAX, max_corrections))
 
@@ -54,12 +59,16 @@ class CorrectiveRetriever:
     def corrected(self, query: str, *, filters: Mapping[str, Any] | None = None, top_k: int = 32) -> Corrected:
         """The snippets, and what was done to get them."""
         asked, narrowed, done = query, dict(filters or {}), list[Action]()
-        left: list[Action] = [*(("drop_filters",) if narrowed else ()), *(("rewrite_query",) if self._rewrite else ())]
+        left: list[Action] = [
+            *(("drop_filters",) if narrowed and self._drops else ()),
+            *(("rewrite_query",) if self._rewrite else ()),
+        ]
         while True:
             snippets = self._retriever.retrieve(asked, filters=narrowed or None, top_k=top_k)
             found = grade(query, [snippet["text"] for snippet in snippets])
             if found >= self._minimum and snippets:
-                return Corrected(tuple(snippets), tuple(done), found)
+                said = snippets if isinstance(snippets, Snippets) else Snippets(snippets)
+                return Corrected(tuple(said), tuple(done), found, said.truncated, said.rerank_error)
             if not left or len(done) >= self._max_corrections:
                 return Corrected((), (*done, "refuse"), found)
             done.append(left.pop(0))
@@ -71,7 +80,13 @@ class CorrectiveRetriever:
 
 def grade(query: str, texts: Sequence[str]) -> float:
     """The share of the query's words that stand in the texts, 0 to 1. A query without words asks for nothing: 0."""
-    asked = set(tokenize(query))
+    asked = _words(query)
     if not asked:
         return 0.0
-    return len(asked & {token for text in texts for token in tokenize(text)}) / len(asked)
+    return len(asked.intersection(word for text in texts for word in _words(text))) / len(asked)
+
+
+def _words(text: str) -> set[str]:
+    """The profile's tokens; and the words of all the scripts that it does not know, or no question in one could ever pass."""
+    others = (token.term for token in analyse(text, "none"))
+    return {*tokenize(text), *(term for term in others if not term.isascii() and not tokenize(term))}

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from headwater.embedders import Embedder
 from headwater.errors import LimitError, ValidationError
 from headwater.fusion import fuse_reciprocal_rank
-from headwater.limits import TOP_K
+from headwater.limits import CONTEXT_TOKENS, RESULT_BYTES, TOP_K
 from headwater.models import Authorization, Scope
 from headwater.ragspine.bm25 import RRF_K, bm25_scores, tokenize
 from headwater.ragspine.modes import legs_of
 from headwater.ragspine.predicates import PredicateSet, parse_predicates
-from headwater.ragspine.snippets import Snippet, SnippetScores, snippets_of
+from headwater.ragspine.snippets import Snippet, Snippets, SnippetScores, snippets_of
 from headwater.rewriting import Rewriter, variants
 from headwater.sensitivity import RESTRICTED, SENSITIVITIES, sensitivity_level
 from headwater.vectors import check_vectors
@@ -31,7 +31,10 @@ class Index(Protocol):
     """What a narrative retriever asks."""
 
     def search(self, query: str, *, filters: Mapping[str, Any] | None = None, top_k: int = TOP_K.cap) -> list[Snippet]:
-        """Snippets that satisfy every filter, best first, and nothing that is restricted."""
+        """Snippets that satisfy every filter, best first, and nothing that is restricted.
+
+        `Snippets`, which are a list too, can say more of them.
+        """
         ...
 
 
@@ -39,7 +42,8 @@ class Index(Protocol):
 class CorpusIndex:
     """A Headwater corpus, read in one person's name. ``filters`` are those of `Retriever.retrieve`.
 
-    ``mode`` is one that uses vectors: a corpus is always searched by them too. ``arguments`` go to every search.
+    ``mode`` is one that uses vectors: a corpus is always searched by them too. ``arguments`` go to every search. The limits
+    of a result are as wide as they go, for this profile counts snippets: give narrower ones if all is to fit a prompt.
     """
 
     retriever: "Retriever"
@@ -54,16 +58,21 @@ class CorpusIndex:
                 f"A corpus is searched by its vectors too: mode {self.mode!r} is for chunks in memory (ChunkIndex)."
             )
 
-    def search(self, query: str, *, filters: Mapping[str, Any] | None = None, top_k: int = TOP_K.cap) -> list[Snippet]:
+    def search(self, query: str, *, filters: Mapping[str, Any] | None = None, top_k: int = TOP_K.cap) -> Snippets:
+        usual = {
+            "lexical": "bm25",
+            "max_result_bytes": RESULT_BYTES.cap,
+            "max_context_tokens": CONTEXT_TOKENS.cap,
+        }
         result = self.retriever.retrieve(
             query,
-            **{"lexical": "bm25", **self.arguments},
+            **{**usual, **self.arguments},
             scope=self.scope,
             authorization=self.authorization,
             filter=filters or None,
             top_k=top_k,
         )
-        return snippets_of(result.hits)
+        return Snippets(snippets_of(result.hits), truncated=result.truncated, rerank_error=result.rerank_error)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from headwater.errors import ValidationError
 from headwater.limits import TOP_K
 from headwater.models import Authorization, Scope
 from headwater.ragspine.index import ChunkIndex, CorpusIndex, Index, NarrativeChunk
-from headwater.ragspine.snippets import Snippet
+from headwater.ragspine.snippets import Snippet, Snippets
 from headwater.rewriting import Glossary
 
 if TYPE_CHECKING:
@@ -28,6 +28,8 @@ class Narrative:
     snippets: tuple[Snippet, ...]
     ignored_filters: tuple[str, ...] = ()  # that this profile does not know
     dropped_filters: bool = False  # nothing satisfied them, and the search was made again without
+    truncated: bool = False  # more was found than the limits let be given, or the last one was shortened
+    rerank_error: str | None = None  # why they are not in the reranker's order
 
 
 class NarrativeRetriever:
@@ -41,11 +43,10 @@ class NarrativeRetriever:
         self._index = index
         self._retries = retry_without_filters
 
-    def retrieve(
-        self, query: str, *, filters: Mapping[str, Any] | None = None, top_k: int = TOP_K.cap
-    ) -> list[Snippet]:
+    def retrieve(self, query: str, *, filters: Mapping[str, Any] | None = None, top_k: int = TOP_K.cap) -> Snippets:
         """The snippets alone."""
-        return list(self.narrative(query, filters=filters, top_k=top_k).snippets)
+        found = self.narrative(query, filters=filters, top_k=top_k)
+        return Snippets(found.snippets, truncated=found.truncated, rerank_error=found.rerank_error)
 
     def narrative(self, query: str, *, filters: Mapping[str, Any] | None = None, top_k: int = TOP_K.cap) -> Narrative:
         """The snippets, and what became of the filters."""
@@ -55,10 +56,14 @@ class NarrativeRetriever:
         # A filter without a value is one that nothing was found for in the question.
         known = {name: value for name, value in given.items() if name in FILTERS and value not in (None, "")}
         ignored = tuple(str(name) for name in given if name not in FILTERS)
-        snippets = self._index.search(query, filters=known, top_k=top_k)
-        if snippets or not known or not self._retries:
-            return Narrative(tuple(snippets), ignored)
-        return Narrative(tuple(self._index.search(query, filters={}, top_k=top_k)), ignored, dropped_filters=True)
+        found = self._index.search(query, filters=known, top_k=top_k)
+        dropped = not found and bool(known) and self._retries
+        if dropped:
+            found = self._index.search(query, filters={}, top_k=top_k)
+        said = (
+            found if isinstance(found, Snippets) else Snippets(found)
+        )  # an index of a host's own may give a plain list
+        return Narrative(tuple(said), ignored, dropped, said.truncated, said.rerank_error)
 
 
 def build_narrative_retriever(

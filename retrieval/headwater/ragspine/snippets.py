@@ -27,6 +27,21 @@ class Snippet(TypedDict):
     prompt_text: NotRequired[str]
 
 
+class Snippets(list[Snippet]):
+    """Snippets in their order, and what their search says of them all.
+
+    ``truncated``: more was found than the limits let be given, or the last one was shortened. ``rerank_error`` says why they
+    are not in a reranker's order.
+    """
+
+    def __init__(
+        self, found: Iterable[Snippet] = (), *, truncated: bool = False, rerank_error: str | None = None
+    ) -> None:
+        super().__init__(found)
+        self.truncated = truncated
+        self.rerank_error = rerank_error
+
+
 def snippets_of(hits: Iterable[Hit]) -> list[Snippet]:
     """The hits as snippets, in their order. What is restricted is dropped before there is a snippet of it."""
     return [_snippet(hit) for hit in hits if sensitivity_level(hit.sensitivity) < RESTRICTED]
