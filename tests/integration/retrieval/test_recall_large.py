@@ -16,7 +16,7 @@ from tests.benchmarks.ready import ReadyEmbedder
 RECIPE = Recipe(passages=PASSAGES, every=4, has_words=False)
 
 pytestmark = [
-    pytest.mark.soak,  # most of an hour on two cores: texts to embed, a graph to build, and every answer beside the exact one
+    pytest.mark.soak,  # texts to embed, a graph to build, and every answer beside the exact one
     pytest.mark.skipif(not vectors.is_there(), reason="HEADWATER_TEST_DATA has no retrieval folder"),
 ]
 
