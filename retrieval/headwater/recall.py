@@ -10,11 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headwater.embedders import Embedder
+from headwater.errors import ValidationError
 from headwater.limits import CONTEXT_TOKENS, RESULT_BYTES
-from headwater.models import Authorization, RetrievalResult, Scope
+from headwater.models import Authorization, Hit, RetrievalResult, Scope
 from headwater.retriever import Retriever
 
 NEAREST: Final = 10
+SHOWN: Final = 16  # characters of each passage that are shown
 SAME: Final = 1e-6  # scores of passages that are equally near
 
 Vectors = NDArray[np.float32] | Sequence[Sequence[float]]
@@ -46,6 +48,13 @@ class Remembering:
         return self._vectors
 
 
+class Briefly:
+    """A post-processor that shows the beginning of each passage: ten long ones would not fit, and what is cut is not compared."""
+
+    def process(self, query: str, hits: Sequence[Hit]) -> list[Hit]:
+        return [hit.model_copy(update={"prompt_text": hit.text.strip()[:SHOWN]}) for hit in hits]
+
+
 @dataclass(frozen=True, slots=True)
 class Recall:
     """What came of some questions of one reader. Times are seconds of `retrieve`, without the embedding."""
@@ -61,11 +70,18 @@ class Recall:
 
     @property
     def average(self) -> float:
-        return mean(self.shares)
+        return mean(self._answered())
 
     @property
     def worst(self) -> float:
-        return min(self.shares)
+        return min(self._answered())
+
+    def _answered(self) -> tuple[float, ...]:
+        if not self.shares:
+            raise ValidationError(
+                "No question had an answer, so there is no recall: ask as somebody who may read more."
+            )
+        return self.shares
 
 
 def measure_recall(
@@ -84,6 +100,7 @@ def measure_recall(
             authorization=authorization,
             top_k=NEAREST,
             exact=exact,
+            post_processors=(Briefly(),),
             max_result_bytes=RESULT_BYTES.cap,
             max_context_tokens=CONTEXT_TOKENS.cap,
         )

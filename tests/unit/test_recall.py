@@ -1,15 +1,23 @@
 """How found passages are held against the nearest ones, and which questions a file holds."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from activities.store.recall import Named, evenly
+from headwater import ValidationError
+from headwater.assembly import assemble
 from headwater.models import Hit, RetrievalResult
-from headwater.recall import Recall, Remembering, percentile, share_found
+from headwater.prompts import arrange
+from headwater.question import Question
+from headwater.recall import Recall, Remembering, measure_recall, percentile, share_found
+from tests.unit.recipe_steps import ALICE, SCOPE
+from tests.unit.test_assembly import make_passage
 from workers.cli.checks import Check
 from workers.cli.errors import WrongUsage
 from workers.cli.recall import Measured, read_questions
@@ -123,3 +131,38 @@ def test_readers_are_taken_evenly_from_the_widest_to_the_narrowest() -> None:
     named = [Named("principal", str(number), 100 - number) for number in range(100)]
     assert [each.name for each in evenly(named, 5)] == ["0", "24", "49", "74", "99"]
     assert evenly(named[:3], 5) == named[:3]
+
+
+class Passages:
+    """A retriever that finds these passages, and gives as many of them as fit, as a real one does."""
+
+    def __init__(self, *texts: str) -> None:
+        self._passages = [
+            make_passage(text, rank=n, chunk_id=f"{'s' * 200}{n}#0001") for n, text in enumerate(texts, start=1)
+        ]
+
+    def retrieve(self, query: str, *, exact: bool, post_processors: Any = (), **asked: Any) -> RetrievalResult:
+        question = Question.checked(query, exact=exact, **asked)
+        # The graph gives another order of what is equally near: other passages would be the first that fit.
+        best = self._passages if exact else self._passages[::-1]
+        arranged = arrange(post_processors, query, [one.hit for one in best])
+        shown = [replace(one, hit=hit) for one, hit in zip(best, arranged.hits, strict=True)]
+        return assemble(question, shown, layout=arranged.layout, generation=1)
+
+
+@pytest.mark.parametrize(
+    "texts", [["x" * 3_000] * 7 + ["x" * 12_000] * 3, ["😀" * 16_384] * 10, ["\n" + "x" * 9_000] * 10, ["x"] * 10]
+)
+def test_long_passages_are_all_compared(texts: list[str]) -> None:
+    recall = measure_recall(Passages(*texts), ["q"], scope=SCOPE, authorization=ALICE)  # type: ignore[arg-type]  # a stand-in
+
+    assert (recall.short, recall.shares) == (0, (1.0,))
+
+
+def test_of_no_answers_there_is_no_recall_to_tell() -> None:
+    recall = measure_recall(Passages(), ["q"], scope=SCOPE, authorization=ALICE)  # type: ignore[arg-type]  # a stand-in
+
+    assert recall.questions == 0
+    for figure in ("average", "worst"):
+        with pytest.raises(ValidationError, match="No question had an answer"):
+            getattr(recall, figure)
