@@ -10,11 +10,13 @@ from typing import Any, Final
 
 import psycopg
 from psycopg import IsolationLevel, errors, sql
+from psycopg.conninfo import conninfo_to_dict
 from psycopg_pool import AsyncConnectionPool, ConnectionPool, PoolClosed, PoolTimeout
 
 from headwater.dsn import is_quotable, not_reached
 from headwater.effects import Batch, Rows
 from headwater.errors import StoreError
+from headwater.limits import STATEMENT_S
 
 POOL_SIZE: Final = 4
 WAIT_S: Final = 10.0  # for a connection
@@ -66,13 +68,21 @@ _CONNECTION: Final[dict[str, Any]] = {
     "autocommit": True,
     "prepare_threshold": 0,
     "client_encoding": "utf-8",
+}
+# What a connection string may say otherwise. A server that vanished without a word is given up after a minute: by probes where we
+# wait for its answer, and where it does not even acknowledge what we sent.
+_UNLESS_SAID: Final[dict[str, Any]] = {
     "application_name": "headwater-retriever",
     "connect_timeout": 10,
+    "keepalives": 1,
+    "keepalives_idle": 30,
+    "keepalives_interval": 10,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 60_000,  # ms
 }
 # A connection is made when a question needs one. After a failed attempt nothing goes on trying behind the host's back: the
 # next question tries, so that a server which is back is found at once.
 _POOL: Final[dict[str, Any]] = {
-    "kwargs": _CONNECTION,
     "min_size": 0,
     "max_size": POOL_SIZE,
     "num_workers": 1,
@@ -91,12 +101,25 @@ def make_pool(dsn: str) -> Pool:
     Open it when `connect` has succeeded: the pool logs why it gets no connection, and until then that may quote a password.
     """
 
-    return ConnectionPool(dsn, configure=_set_up, **_POOL)
+    return ConnectionPool(dsn, kwargs=_connection(dsn), configure=_set_up, **_POOL)
 
 
 def make_async_pool(dsn: str) -> AsyncPool:
     """The same, for asyncio."""
-    return AsyncConnectionPool(dsn, configure=_set_up_async, **_POOL)
+    return AsyncConnectionPool(dsn, kwargs=_connection(dsn), configure=_set_up_async, **_POOL)
+
+
+def _connection(dsn: str) -> dict[str, Any]:
+    return _CONNECTION | unless_said(dsn)
+
+
+def unless_said(dsn: str, **ours: Any) -> dict[str, Any]:
+    """How to connect, with what is ``ours``, as far as ``dsn`` does not say otherwise."""
+    try:
+        said = conninfo_to_dict(dsn)
+    except (psycopg.Error, UnicodeError):  # told by the first attempt, without the password that is in the error
+        said = {}
+    return {name: value for name, value in (_UNLESS_SAID | ours).items() if name not in said}
 
 
 def failures(pool: Pool | AsyncPool) -> int:
@@ -129,7 +152,7 @@ def lending(pool: Pool | AsyncPool) -> Iterator[None]:
 def connect(dsn: str) -> psycopg.Connection:
     """A connection outside the pool, set up for reading, or the `StoreError` that says why there is none."""
     with reached(dsn):
-        connection = psycopg.connect(dsn, **_CONNECTION)
+        connection = psycopg.connect(dsn, **_connection(dsn))
     try:
         _set_up(connection)
     except BaseException:
@@ -141,7 +164,7 @@ def connect(dsn: str) -> psycopg.Connection:
 async def connect_async(dsn: str) -> psycopg.AsyncConnection:
     """The same, for asyncio."""
     with reached(dsn):
-        connection = await psycopg.AsyncConnection.connect(dsn, **_CONNECTION)
+        connection = await psycopg.AsyncConnection.connect(dsn, **_connection(dsn))
     try:
         await _set_up_async(connection)
     except BaseException:
@@ -170,13 +193,13 @@ async def run_async(connection: psycopg.AsyncConnection, batch: Batch) -> list[R
 
 def _set_up(connection: psycopg.Connection) -> None:
     connection.isolation_level = IsolationLevel.REPEATABLE_READ
-    connection.execute(statement("session", ""), {})
+    connection.execute(statement("session", "", statement_s=STATEMENT_S), {})
     _check_settings(connection.execute(statement("settings", ""), {}).fetchone())
 
 
 async def _set_up_async(connection: psycopg.AsyncConnection) -> None:
     await connection.set_isolation_level(IsolationLevel.REPEATABLE_READ)
-    await connection.execute(statement("session", ""), {})
+    await connection.execute(statement("session", "", statement_s=STATEMENT_S), {})
     _check_settings(await (await connection.execute(statement("settings", ""), {})).fetchone())
 
 
@@ -209,7 +232,7 @@ def translated(schema: str) -> Iterator[None]:
     try:
         yield
     except psycopg.Error as error:
-        raise StoreError(_sentence(error, schema)) from error
+        raise StoreError(_sentence(error, schema)) from None  # its words may repeat a value, and loggers print causes
 
 
 def _sentence(error: psycopg.Error, schema: str) -> str:
@@ -218,6 +241,12 @@ def _sentence(error: psycopg.Error, schema: str) -> str:
             return f"Schema {schema!r} of this database is not one of this release: run `headwater migrate` first."
         case errors.InsufficientPrivilege():
             return f"This database login may not read schema {schema!r}: grant it the role {schema + '_reader'!r}."
+        case errors.QueryCanceled():
+            return (
+                f"Postgres stopped the question ({reason(error)}): it took longer than the statement_timeout of its session "
+                f"({STATEMENT_S} s unless you said otherwise), or somebody cancelled it. Ask for less or again, or give the "
+                "connection string another limit: options=-c%20statement_timeout=60s."
+            )
         case errors.InvalidName():  # of a setting: the only names that are not quoted
             return _OLD_PGVECTOR
         case _:

@@ -59,5 +59,9 @@ FILTER_BYTES: Final = 64 * 1024  # of keys and values as JSON
 FILTER_DEPTH: Final = 32
 FILTER_KEY_CHARACTERS: Final = 256
 
+# How long Postgres may take for one statement of a question, waiting for locks counted in. To compare a million passages takes
+# about a second: what takes thirty has a bad plan or waits for somebody, and would hold one of four connections without end.
+STATEMENT_S: Final = 30
+
 ROUTES: Final = 1_024  # corpora whose partition a retriever remembers
 MOVES: Final = 3  # how often a corpus may move to another partition within one question

@@ -14,7 +14,7 @@ from uuid import UUID
 import psycopg
 from psycopg import sql
 
-from headwater.db import reached, reason
+from headwater.db import reached, reason, unless_said
 from headwater.errors import HeadwaterError, LimitError, StoreError, ValidationError
 from headwater.models import Scope
 
@@ -95,7 +95,7 @@ async def staging_connection(dsn: str) -> psycopg.AsyncConnection:
     """A connection to hand in content over, or the `StoreError` that says why there is none."""
     with reached(dsn):
         return await psycopg.AsyncConnection.connect(
-            dsn, autocommit=True, connect_timeout=10, application_name="headwater-client"
+            dsn, autocommit=True, **unless_said(dsn, application_name="headwater-client")
         )
 
 
@@ -188,7 +188,7 @@ def _told(schema: str) -> Iterator[None]:
     try:
         yield
     except psycopg.Error as error:
-        raise _refusal(error, schema) from error
+        raise _refusal(error, schema) from None  # its words may repeat a value, and loggers print causes
 
 
 def _refusal(error: psycopg.Error, schema: str) -> HeadwaterError:

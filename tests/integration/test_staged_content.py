@@ -158,8 +158,9 @@ def test_the_role_of_hosts_may_hand_in_and_nothing_else(connection: psycopg.Conn
 def test_without_the_role_nothing_can_be_handed_in(database: str) -> None:
     with psycopg.connect(database, autocommit=True) as connection:
         connection.execute("SET ROLE headwater_reader")
-        with pytest.raises(StoreError, match=r"grant it the role 'headwater_host'\.$"):
+        with pytest.raises(StoreError, match=r"grant it the role 'headwater_host'\.$") as error:
             stage_content(connection, b"x", scope=SCOPE, media_type="text/plain")
+        assert error.value.__cause__ is None and error.value.__suppress_context__  # whose words a logger would print
 
 
 def test_what_stands_on_the_search_path_of_the_caller_is_not_called(

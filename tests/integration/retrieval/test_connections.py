@@ -112,6 +112,40 @@ def test_a_dsn_that_is_none_is_not_repeated(ask: Ask) -> None:
     assert "secret" not in str(caught.value)
 
 
+def test_a_statement_that_ran_out_of_time_is_one_sentence(
+    corpus: CorpusRows, ask: Ask, reading: str, embedder: HashEmbedder
+) -> None:
+    corpus.add("one", "text")
+    hurried = make_conninfo(reading, options="-c statement_timeout=300ms")
+    with psycopg.connect(reading) as lock:
+        lock.execute("LOCK TABLE headwater.span")
+        with pytest.raises(StoreError, match=r"^Postgres stopped the question \(QueryCanceled, 57014\)") as caught:
+            ask("text", dsn=hurried)
+
+    assert caught.value.__cause__ is None and caught.value.__suppress_context__  # a logger would print Postgres's words
+    assert ask("text", dsn=hurried).hits
+
+
+def test_a_session_has_an_end_for_everything_and_the_connection_string_may_say_another(reading: str) -> None:
+    show = "SELECT current_setting('statement_timeout'), current_setting('application_name')"
+    patient = make_conninfo(
+        reading, options="-c statement_timeout=2min", application_name="mine", keepalives_idle=7, tcp_user_timeout=5_000
+    )
+    told = []
+    for dsn in (reading, patient):
+        with db.connect(dsn) as connection:
+            told.append((connection.execute(show).fetchone(), connection.info.get_parameters()))
+    (usual, probed), (own, probed_otherwise) = told
+
+    assert (usual, own) == (("30s", "headwater-retriever"), ("2min", "mine"))
+    assert (probed["keepalives_idle"], probed["keepalives_interval"], probed["tcp_user_timeout"]) == (
+        "30",
+        "10",
+        "60000",
+    )
+    assert (probed_otherwise["keepalives_idle"], probed_otherwise["tcp_user_timeout"]) == ("7", "5000")
+
+
 def test_a_database_that_was_not_migrated_says_what_to_run(ask: Ask, postgres: str) -> None:
     with pytest.raises(StoreError, match="headwater migrate"):
         ask("text", dsn=postgres)
