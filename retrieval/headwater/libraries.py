@@ -30,7 +30,10 @@ Libs = Mapping[str, Scope] | Sequence[tuple[str, Scope]]
 
 
 class LibrariesResult(RetrievalResult):
-    """What several libraries gave. ``searched`` names them; ``is_routed`` says that the router chose them."""
+    """What several libraries gave. ``searched`` names them; ``is_routed`` says that the router chose them.
+
+    ``rerank_error`` and ``check_error`` are of some of them at least: with the latter, others may have hits all the same.
+    """
 
     searched: tuple[str, ...]
     is_routed: bool
@@ -189,6 +192,7 @@ def _merged(asked: _Asked, results: Sequence[RetrievalResult]) -> LibrariesResul
         generation=None,
         lexical_is_exact=all_exact(result.lexical_is_exact for result in results),
         rerank_error=_all_errors(result.rerank_error for result in results),
+        check_error=_all_errors(result.check_error for result in results),
         searched=asked.libraries,
         is_routed=asked.is_routed,
     )
@@ -203,5 +207,5 @@ def _cited(citation: Citation, found: Hit, shown: Hit) -> Citation:
 
 
 def _all_errors(errors: Iterable[str | None]) -> str | None:
-    """Why the passages of some library are not in a reranker's order, each reason once."""
+    """What went wrong in some of the libraries, each sentence once."""
     return " ".join(dict.fromkeys(error for error in errors if error)) or None

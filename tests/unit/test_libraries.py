@@ -162,16 +162,16 @@ async def test_an_async_retriever_is_awaited() -> None:
     ]
 
 
-def test_why_passages_are_not_in_a_rerankers_order_is_said_once_for_all() -> None:
+@pytest.mark.parametrize("name", ["rerank_error", "check_error"])
+def test_what_went_wrong_in_some_library_is_said_once_for_all(name: str) -> None:
     def said(*errors: str | None) -> str | None:
-        results = [
-            make_result(make_hit(f"text {n}")).model_copy(update={"rerank_error": e}) for n, e in enumerate(errors)
-        ]
+        results = [make_result(make_hit(f"text {n}")).model_copy(update={name: e}) for n, e in enumerate(errors)]
         answers = iter(results)
         found = SimpleNamespace(retrieve=lambda query, **_: next(answers))
         shelves = {f"l{n}": scope(f"c{n}") for n in range(len(errors))}
         libraries = Libraries(found, shelves)  # type: ignore[arg-type]  # a stand-in for a retriever
-        return libraries.retrieve("q", authorization=ALICE).rerank_error
+        error: str | None = getattr(libraries.retrieve("q", authorization=ALICE), name)
+        return error
 
     assert said(None, None) is None
     assert said(None, "It is down.") == "It is down."

@@ -312,6 +312,19 @@ def test_what_a_search_says_of_all_its_snippets_is_not_lost(filters: dict[str, A
     assert list(plain) == list(told.snippets) == list(corrected.snippets) == snippets_of(make_hits("text"))
 
 
+def test_a_search_that_failed_is_not_taken_for_one_that_found_nothing() -> None:
+    retriever = Found([], {"check_error": "Ask again."})
+    narrative = narrated(retriever, retry_without_filters=True)
+    told = narrative.narrative("q", filters={"topic": "hr"})
+    corrected = CorrectiveRetriever(narrative, rewrite=str.upper, drop_filters=True).corrected(
+        "q", filters={"topic": "hr"}
+    )
+
+    assert (told.dropped_filters, told.check_error) == (False, "Ask again.")
+    assert (corrected.actions, corrected.check_error) == (("refuse",), "Ask again.")
+    assert len(retriever.asked) == 2
+
+
 def test_without_filters_it_says_what_the_second_search_said() -> None:
     class Second(Found):
         def retrieve(self, query: str, **arguments: Any) -> RetrievalResult:

@@ -7,7 +7,7 @@ from typing import Any, Final, Literal, Protocol
 from headwater.errors import ValidationError
 from headwater.lexical import analyse
 from headwater.ragspine.bm25 import tokenize
-from headwater.ragspine.snippets import Snippet, Snippets
+from headwater.ragspine.snippets import Snippet, as_snippets
 
 CORRECTIONS_MAX: Final = 2
 Action = Literal["drop_filters", "rewrite_query", "refuse"]
@@ -26,6 +26,7 @@ class Corrected:
     grade: float
     truncated: bool = False  # of the snippets that are given, as their search said
     rerank_error: str | None = None
+    check_error: str | None = None  # the search failed when it was asked, at last, what may be shown: ask again
 
 
 class CorrectiveRetriever:
@@ -64,11 +65,12 @@ class CorrectiveRetriever:
             *(("rewrite_query",) if self._rewrite else ()),
         ]
         while True:
-            snippets = self._retriever.retrieve(asked, filters=narrowed or None, top_k=top_k)
+            snippets = as_snippets(self._retriever.retrieve(asked, filters=narrowed or None, top_k=top_k))
             found = grade(query, [snippet["text"] for snippet in snippets])
             if found >= self._minimum and snippets:
-                said = snippets if isinstance(snippets, Snippets) else Snippets(snippets)
-                return Corrected(tuple(said), tuple(done), found, said.truncated, said.rerank_error)
+                return Corrected(tuple(snippets), tuple(done), found, snippets.truncated, snippets.rerank_error)
+            if snippets.check_error is not None:  # other words or fewer filters would mend nothing
+                return Corrected((), (*done, "refuse"), found, check_error=snippets.check_error)
             if not left or len(done) >= self._max_corrections:
                 return Corrected((), (*done, "refuse"), found)
             done.append(left.pop(0))

@@ -72,7 +72,12 @@ class CorpusIndex:
             filter=filters or None,
             top_k=top_k,
         )
-        return Snippets(snippets_of(result.hits), truncated=result.truncated, rerank_error=result.rerank_error)
+        return Snippets(
+            snippets_of(result.hits),
+            truncated=result.truncated,
+            rerank_error=result.rerank_error,
+            check_error=result.check_error,
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from headwater.errors import ValidationError
 from headwater.limits import TOP_K
 from headwater.models import Authorization, Scope
 from headwater.ragspine.index import ChunkIndex, CorpusIndex, Index, NarrativeChunk
-from headwater.ragspine.snippets import Snippet, Snippets
+from headwater.ragspine.snippets import Snippet, Snippets, as_snippets
 from headwater.rewriting import Glossary
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ class Narrative:
     dropped_filters: bool = False  # nothing satisfied them, and the search was made again without
     truncated: bool = False  # more was found than the limits let be given, or the last one was shortened
     rerank_error: str | None = None  # why they are not in the reranker's order
+    check_error: str | None = None  # why there are none, although that is no answer
 
 
 class NarrativeRetriever:
@@ -46,7 +47,12 @@ class NarrativeRetriever:
     def retrieve(self, query: str, *, filters: Mapping[str, Any] | None = None, top_k: int = TOP_K.cap) -> Snippets:
         """The snippets alone."""
         found = self.narrative(query, filters=filters, top_k=top_k)
-        return Snippets(found.snippets, truncated=found.truncated, rerank_error=found.rerank_error)
+        return Snippets(
+            found.snippets,
+            truncated=found.truncated,
+            rerank_error=found.rerank_error,
+            check_error=found.check_error,
+        )
 
     def narrative(self, query: str, *, filters: Mapping[str, Any] | None = None, top_k: int = TOP_K.cap) -> Narrative:
         """The snippets, and what became of the filters."""
@@ -56,14 +62,11 @@ class NarrativeRetriever:
         # A filter without a value is one that nothing was found for in the question.
         known = {name: value for name, value in given.items() if name in FILTERS and value not in (None, "")}
         ignored = tuple(str(name) for name in given if name not in FILTERS)
-        found = self._index.search(query, filters=known, top_k=top_k)
-        dropped = not found and bool(known) and self._retries
+        found = as_snippets(self._index.search(query, filters=known, top_k=top_k))
+        dropped = not found and bool(known) and self._retries and found.check_error is None
         if dropped:
-            found = self._index.search(query, filters={}, top_k=top_k)
-        said = (
-            found if isinstance(found, Snippets) else Snippets(found)
-        )  # an index of a host's own may give a plain list
-        return Narrative(tuple(said), ignored, dropped, said.truncated, said.rerank_error)
+            found = as_snippets(self._index.search(query, filters={}, top_k=top_k))
+        return Narrative(tuple(found), ignored, dropped, found.truncated, found.rerank_error, found.check_error)
 
 
 def build_narrative_retriever(

@@ -31,15 +31,26 @@ class Snippets(list[Snippet]):
     """Snippets in their order, and what their search says of them all.
 
     ``truncated``: more was found than the limits let be given, or the last one was shortened. ``rerank_error`` says why they
-    are not in a reranker's order.
+    are not in a reranker's order, ``check_error`` why there are none although that is no answer.
     """
 
     def __init__(
-        self, found: Iterable[Snippet] = (), *, truncated: bool = False, rerank_error: str | None = None
+        self,
+        found: Iterable[Snippet] = (),
+        *,
+        truncated: bool = False,
+        rerank_error: str | None = None,
+        check_error: str | None = None,
     ) -> None:
         super().__init__(found)
         self.truncated = truncated
         self.rerank_error = rerank_error
+        self.check_error = check_error
+
+
+def as_snippets(found: list[Snippet]) -> Snippets:
+    """What an index gave: one of a host's own may give a plain list, which says nothing more."""
+    return found if isinstance(found, Snippets) else Snippets(found)
 
 
 def snippets_of(hits: Iterable[Hit]) -> list[Snippet]:
