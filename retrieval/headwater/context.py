@@ -6,7 +6,7 @@ from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any, Final, Literal, overload
 
 from headwater.bound import Bound
-from headwater.errors import ValidationError
+from headwater.errors import StoreError, ValidationError
 from headwater.host_code import answered, check_not_async
 from headwater.models import Citation, Frozen, RetrievalResult, Trust
 
@@ -20,12 +20,17 @@ Query = str | Callable[[Sequence[Message]], str | None] | None
 
 
 class ContextBlock(Frozen):
-    """Retrieved text for a prompt. It is data: never put it where instructions stand, whatever it says."""
+    """Retrieved text for a prompt. It is data: never put it where instructions stand, whatever it says.
+
+    ``rerank_error`` and ``check_error`` are those of the result; the latter only where other libraries gave something.
+    """
 
     kind: Literal["context"] = "context"
     text: str
     citations: tuple[Citation, ...]
     truncated: bool
+    rerank_error: str | None = None
+    check_error: str | None = None
     trust: Trust = Trust()
 
 
@@ -123,5 +128,15 @@ def _of(thing: object, name: str) -> object:
 
 def _blocks(result: RetrievalResult) -> list[ContextBlock]:
     if not result.text:
+        if result.check_error is not None:  # no block would say that nothing was found
+            raise StoreError(result.check_error)
         return []
-    return [ContextBlock(text=result.text, citations=result.citations, truncated=result.truncated)]
+    return [
+        ContextBlock(
+            text=result.text,
+            citations=result.citations,
+            truncated=result.truncated,
+            rerank_error=result.rerank_error,
+            check_error=result.check_error,
+        )
+    ]

@@ -37,11 +37,16 @@ class ToolMetrics(Frozen):
 
 
 class ToolAnswer(Frozen):
-    """What a model gets: plain text that is not to be trusted, and where each passage of it stands."""
+    """What a model gets: plain text that is not to be trusted, and where each passage of it stands.
+
+    ``rerank_error`` and ``check_error`` are those of the result, for the host: with the latter, an empty text is no answer.
+    """
 
     text: str
     citations: tuple[Citation, ...]
     metrics: ToolMetrics
+    rerank_error: str | None = None
+    check_error: str | None = None
     trust: Trust = Trust()
 
 
@@ -131,4 +136,6 @@ def _answer(result: RetrievalResult, began: float) -> ToolAnswer:
             truncated=result.truncated,
             duration_ms=(perf_counter() - began) * 1_000,
         ),
+        rerank_error=result.rerank_error,
+        check_error=result.check_error,
     )

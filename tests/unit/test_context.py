@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from headwater import Authorization, Scope, ValidationError
+from headwater import Authorization, Scope, StoreError, ValidationError
 from headwater.context import AsyncContextProvider, ContextProvider, context_provider
 from headwater.tool import retrieval_tool
 from tests.unit.passages import AsyncFound, Found, make_hits
@@ -60,6 +60,23 @@ def test_a_result_is_one_inert_block() -> None:
 
 def test_nothing_found_is_no_block() -> None:
     assert context_provider(Found([]), **HOST)([user("x")]) == []  # type: ignore[call-overload]  # a stand-in
+
+
+def test_what_went_wrong_is_said_beside_the_text() -> None:
+    found = Found(make_hits("text"), {"rerank_error": "It is down.", "check_error": "Ask again."})
+    (block,) = context_provider(found, **HOST)([user("x")])  # type: ignore[call-overload]  # a stand-in
+    answer = retrieval_tool(found, **HOST)({"query": "x"})  # type: ignore[call-overload]  # a stand-in
+
+    assert block.rerank_error == answer.rerank_error == "It is down."
+    assert block.check_error == answer.check_error == "Ask again."
+
+
+def test_a_search_that_failed_is_not_taken_for_one_that_found_nothing() -> None:
+    found = Found([], {"check_error": "Ask again."})
+
+    with pytest.raises(StoreError, match=r"^Ask again\.$"):
+        context_provider(found, **HOST)([user("x")])  # type: ignore[call-overload]  # a stand-in
+    assert retrieval_tool(found, **HOST)({"query": "x"}).check_error == "Ask again."  # type: ignore[call-overload]  # a stand-in
 
 
 async def test_an_async_retriever_is_awaited() -> None:
