@@ -100,7 +100,10 @@ class Trust(Frozen):
 
 
 class Provenance(Frozen):
-    """Where a passage comes from, and how and when it was found. ``library_id`` is there if `Libraries` were searched."""
+    """Where a passage comes from, and how and when it was found. ``library_id`` is there if `Libraries` were searched.
+
+    ``citation_id`` names one passage of its result: the ``chunk_id``, or with its corpus before it where two would share that.
+    """
 
     source_id: str
     chunk_id: str
