@@ -5,7 +5,7 @@ Needs the extra ``client``, which brings Temporal's SDK. Workers do the work; th
 
 from collections.abc import AsyncIterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 from uuid import UUID
 
 import pydantic
@@ -113,12 +113,20 @@ class HeadwaterClient:
         full: bool = False,
         max_pages: int | None = None,
         page_size: int = 100,
+        on_invalid_cursor: Literal["resync", "fail"] = "resync",
     ) -> SyncResult:
         """Bring a corpus up to date with a connector: what a pass did that began after this call.
 
-        A sync of this connector that is under way finishes first. ``max_pages`` stops a run of this call's own early.
+        A sync of this connector that is under way finishes first. ``max_pages`` stops a run of this call's own early; where
+        the origin does not know its cursor any more, such a run lists everything anew, or fails with ``on_invalid_cursor="fail"``.
         """
-        fields = {"connector": connector, "full": full, "max_pages": max_pages, "page_size": page_size}
+        fields = {
+            "connector": connector,
+            "full": full,
+            "max_pages": max_pages,
+            "page_size": page_size,
+            "on_invalid_cursor": on_invalid_cursor,
+        }
         wanted = self._checked(SyncCorpusInput, scope, fields)
         answer = await self.runs.synced("SyncCorpus", wanted, workflow_id=sync_workflow_id(scope, connector))
         return SyncResult.model_validate(answer)
@@ -220,20 +228,21 @@ class HeadwaterClient:
         *,
         embedder: str | None = None,
         chunker: str | None = None,
+        language: str | None = None,
         retire_after_s: int | None = None,
     ) -> ReindexCorpusResult:
-        """Build the corpus anew in another space and show that, while readers stay on the old one. Takes its time.
+        """Build the corpus anew with another embedder, chunker or language and show that, while readers stay on the old one.
+        Takes its time. Where none of them is given, all are those of the workers.
 
-        A re-index of the same embedder and chunker that a client started is joined; any other that is under way is a
-        `TransientError`.
+        A re-index for the same that a client started is joined; any other that is under way is a `TransientError`.
         """
-        fields = {"embedder": embedder, "chunker": chunker, "retire_after_s": retire_after_s}
+        fields = {"embedder": embedder, "chunker": chunker, "language": language, "retire_after_s": retire_after_s}
         wanted = self._checked(ReindexCorpusInput, scope, fields)
         answer = await self.runs.joined(
             "ReindexCorpus",
             wanted,
             workflow_id=scope_workflow_id("ReindexCorpus", scope),
-            asked_for=repr((embedder, chunker)),
+            asked_for=repr(tuple(fields.values())),
         )
         return ReindexCorpusResult.model_validate(answer)
 

@@ -59,6 +59,8 @@ class LimitError(HeadwaterError, ValueError):
 class RerankLimitError(LimitError):
     """A reranker would read too much, is asked too often at once, answered too much, or did not answer in time."""
 
+    code = "ERR_HEADWATER_RERANK_LIMIT"
+
 
 class ScopeError(HeadwaterError, ValueError):
     """A corpus of another tenant, or one that was not asked for."""

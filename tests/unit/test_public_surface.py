@@ -9,7 +9,7 @@ import headwater
 
 PUBLIC = {
     "AccessDenied", "AccessError", "AsyncRetriever", "Authorization", "Chunk", "Citation", "Embedder", "EmbedderMismatch",
-    "HeadwaterError", "Hit", "LimitError", "PermanentError", "Provenance", "RerankError", "Reranker", "RetrievalResult",
+    "HeadwaterError", "Hit", "LimitError", "PermanentError", "Provenance", "RerankError", "RerankLimitError", "Reranker", "RetrievalResult",
     "Retriever", "Scope", "ScopeError", "Scores", "StoreError", "TransientError", "Trust", "ValidationError", "chunk_markdown",
     "chunk_text", "context_provider", "evidence_from_citation", "fuse_reciprocal_rank", "resolve_embedder",
     "resolve_reranker",
@@ -82,3 +82,12 @@ def test_only_the_client_imports_temporal() -> None:
         if re.search(r"^\s*(from|import) temporalio", file.read_text(), re.MULTILINE)
     }
     assert importing == {"client.py", "workflow_runs.py"}
+
+
+def test_each_error_that_a_host_may_catch_has_a_code_of_its_own() -> None:
+    public = [getattr(headwater, name) for name in PUBLIC]
+    errors = [each for each in public if isinstance(each, type) and issubclass(each, headwater.HeadwaterError)]
+    codes = {each.__name__: each.code for each in errors}
+    assert len(set(codes.values())) == len(codes)
+    assert (codes["LimitError"], codes["RerankLimitError"]) == ("ERR_HEADWATER_LIMIT", "ERR_HEADWATER_RERANK_LIMIT")
+    assert issubclass(headwater.RerankLimitError, headwater.LimitError)
