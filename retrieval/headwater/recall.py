@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headwater.embedders import Embedder
-from headwater.errors import ValidationError
+from headwater.errors import StoreError, ValidationError
 from headwater.limits import CONTEXT_TOKENS, RESULT_BYTES
 from headwater.models import Authorization, Hit, RetrievalResult, Scope
 from headwater.retriever import Retriever
@@ -104,7 +104,10 @@ def measure_recall(
             max_result_bytes=RESULT_BYTES.cap,
             max_context_tokens=CONTEXT_TOKENS.cap,
         )
-        return perf_counter() - began, result
+        took_s = perf_counter() - began
+        if result.check_error is not None:  # or it would count as one that missed all there is
+            raise StoreError(result.check_error)
+        return took_s, result
 
     shares: list[float] = []
     usual: list[float] = []

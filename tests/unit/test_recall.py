@@ -10,12 +10,13 @@ import pytest
 from numpy.typing import NDArray
 
 from activities.store.recall import Named, evenly
-from headwater import ValidationError
+from headwater import StoreError, ValidationError
 from headwater.assembly import assemble
 from headwater.models import Hit, RetrievalResult
 from headwater.prompts import arrange
 from headwater.question import Question
 from headwater.recall import Recall, Remembering, measure_recall, percentile, share_found
+from tests.unit.passages import Found
 from tests.unit.recipe_steps import ALICE, SCOPE
 from tests.unit.test_assembly import make_passage
 from workers.cli.checks import Check
@@ -157,6 +158,13 @@ def test_long_passages_are_all_compared(texts: list[str]) -> None:
     recall = measure_recall(Passages(*texts), ["q"], scope=SCOPE, authorization=ALICE)  # type: ignore[arg-type]  # a stand-in
 
     assert (recall.short, recall.shares) == (0, (1.0,))
+
+
+def test_a_search_that_failed_is_not_one_that_missed_all_there_is() -> None:
+    found = Found([], {"check_error": "Ask again."})
+
+    with pytest.raises(StoreError, match=r"^Ask again\.$"):
+        measure_recall(found, ["q"], scope=SCOPE, authorization=ALICE)  # type: ignore[arg-type]  # a stand-in
 
 
 def test_of_no_answers_there_is_no_recall_to_tell() -> None:
