@@ -73,13 +73,14 @@ class Runs:
 async def test_a_reindex_is_joined_only_by_one_that_is_asked_for_the_same() -> None:
     runs: Any = Runs()
     client = HeadwaterClient(runs, None, "headwater", "host")
-    for arguments in (
+    kinds: tuple[dict[str, Any], ...] = (
         {},
         {"language": "german"},
         {"language": "french"},
         {"retire_after_s": 60},
         {"embedder": "hash:64"},
-    ):
+    )
+    for arguments in kinds:
         for _ in range(2):
             await client.reindex_corpus(SCOPE, **arguments)
 
