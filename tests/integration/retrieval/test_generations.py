@@ -37,6 +37,16 @@ def test_each_generation_shows_its_own_text(corpus: CorpusRows, ask: Ask, edited
     assert [ask("text", generation=generation).generation for generation in (1, 3, None)] == [1, 3, 3]
 
 
+def test_what_waits_behind_a_pin_or_a_rollback_can_be_looked_at_by_whoever_may_read_it(
+    corpus: CorpusRows, ask: Ask, edited: Source
+) -> None:
+    corpus.add("another", "text of others", readers=["user:bob"], gen_from=3)
+    corpus.execute("UPDATE {}.scope SET live_gen = 2, pinned = true WHERE scope_id = %s", corpus.scope_id)
+
+    assert texts(ask("text")) == ["text 2"]
+    assert at_each(ask) == [["text 1"], ["text 2"], ["text 3"]]
+
+
 def test_an_exact_question_reads_the_past_too(corpus: CorpusRows, ask: Ask, edited: Source) -> None:
     assert at_each(ask, exact=True) == [["text 1"], ["text 2"], ["text 3"]]
 
