@@ -29,7 +29,8 @@ def facts(result: RetrievalResult) -> list[dict[str, Any]]:
     hits = sorted(result.hits, key=lambda hit: hit.retrieval_rank)
     citations = {citation.citation_id: citation for citation in result.citations}
     found = [hit.model_dump(exclude={"prompt_text": True, "provenance": {"retrieved_at"}}) for hit in hits]
-    return found + [citations[hit.chunk_id].model_dump(exclude={"provenance": {"retrieved_at"}}) for hit in hits]
+    cited = [citations[hit.provenance.citation_id] for hit in hits]
+    return found + [citation.model_dump(exclude={"provenance": {"retrieved_at"}}) for citation in cited]
 
 
 @pytest.mark.parametrize("steps", [(), "", "none", []])
@@ -119,4 +120,6 @@ async def test_libraries_are_searched_through_real_retrievers(
     assert [hit.chunk_id for hit in result.hits[:2]] == ["leave#0002", "leave#0002"]
     assert result.hits[0].prompt_text is not None and f"{LONG[1]}\n" in f"{result.hits[0].prompt_text}\n"
     blocks = [block.partition("] ")[0] for block in result.text.split("\n\n")]
-    assert blocks == ["[leave#0002", f"[{result.hits[2].chunk_id}", "[leave#0002"]
+    corpus = f"{handbook.scope.resource_id}/{handbook.scope.corpus_id}"
+    third = result.hits[2].chunk_id
+    assert blocks == [f"[one/{corpus}/leave#0002", f"[{third}", f"[two/{corpus}/leave#0002"]
