@@ -7,6 +7,7 @@ import pytest
 from rich.console import Console
 
 from headwater.models import Hit, Provenance, RetrievalResult
+from workers.cli.app import run
 from workers.cli.console import Output
 from workers.cli.search import show
 
@@ -56,3 +57,16 @@ def test_a_passage_is_folded_to_the_terminal_and_a_pipe_gets_it_whole() -> None:
     assert [line.strip() for line in shown(title="T", locator=None, text=text)[2:5]] == [
         line.strip() for line in text.splitlines()
     ]
+
+
+def test_a_search_that_failed_is_no_empty_answer(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    failed = RetrievalResult(
+        query="q", text="", hits=(), citations=(), truncated=False, generation=1, check_error="Ask again."
+    )
+    monkeypatch.setattr("workers.cli.search._search", lambda *_: failed)
+
+    assert run(["search", "q", "--corpus", "t/r/c", "--as", "alice"]) == 1
+    told = capsys.readouterr()
+    assert "Ask again." in told.err and "Nothing that" not in told.err and told.out == ""

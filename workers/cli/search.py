@@ -13,7 +13,7 @@ from headwater.models import Authorization, Hit, RetrievalResult, Scope
 from headwater.question import Lexical
 from workers.cli.console import Output, one_line, printable
 from workers.cli.context import Invocation, pass_invocation
-from workers.cli.errors import arguments
+from workers.cli.errors import CommandFailed, arguments
 from workers.cli.filters import filter_of
 from workers.cli.options import with_json, with_legs, with_principal
 from workers.cli.reranking import make_reranker, unsent
@@ -104,6 +104,8 @@ def search_command(
     result = _search(invocation, asked)
     if result is None:
         result = RetrievalResult(query=query, text="", hits=(), citations=(), truncated=False, generation=None)
+    elif result.check_error is not None:
+        raise CommandFailed(result.check_error)
     elif not result.hits:
         narrowed = " with these filters" if asked.filter else ""
         invocation.output.note(f"Nothing that {principal} may read answers this{narrowed}.{_capitals(who)}")
