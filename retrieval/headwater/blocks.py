@@ -1,5 +1,6 @@
 """The text of a prompt: passages as ``[citation-id] text`` blocks that together fit a host's limits."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -9,6 +10,10 @@ from headwater.limits import CHARACTERS_PER_TOKEN
 from headwater.models import Hit
 
 SEPARATOR: Final = "\n\n"
+# A line of a passage that would pass for the beginning of a block: whoever may write one document could speak as another.
+_FORGED_HEAD: Final = re.compile(
+    r"(?:(?<=[\n\r\v\f\x1c-\x1e\x85\u2028\u2029])|^)([^\S\n]*)\[(?=[^\[\]\n]{1,800}#[0-9]{4,}\])"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +102,7 @@ def fill(hits: Sequence[Hit], *, room: Room, layout: Sequence[int] | None = None
                 room = instead
                 block.hit, block.part = given, whole
     ids = citation_ids([block.hit.provenance for block in shown])
-    texts = {block.place: f"{_head(name)}{block.part}" for block, name in zip(shown, ids, strict=True)}
+    texts = {block.place: f"{_head(name)}{_as_no_block(block.part)}" for block, name in zip(shown, ids, strict=True)}
     return Blocks(
         text=SEPARATOR.join(
             texts[place] for place in (range(len(hits)) if layout is None else layout) if place in texts
@@ -115,6 +120,11 @@ def _around(hits: Sequence[Hit]) -> str:
 
 def _head(citation_id: str) -> str:
     return f"[{citation_id}] "
+
+
+def _as_no_block(part: str) -> str:
+    """``part`` with a round bracket, which takes as much room, where it would begin a block. The hit keeps its own."""
+    return _FORGED_HEAD.sub(r"\1(", part)
 
 
 def _cited_by(hit: Hit, citation_id: str) -> Hit:
