@@ -25,6 +25,8 @@ PERMANENT: Final = (
     "MoveRefused",
     "PageConflict",
     "PermanentError",
+    "RerankError",
+    "RerankLimitError",
     "ScopeError",
     "SharedDriveGone",
     "SlabRefused",

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, LiteralString
 
 import numpy as np
@@ -112,7 +112,7 @@ def make_corpus(
         connection.execute(_sql(store, _AVERAGE), {"build_id": build.build_id, "average": AVERAGE})
     row = ensure_connector(store, build.scope_id, connector, "folder", {"root": "/nowhere"}, new_rule=True)
     lease = begin_pass(store, row.connector_id, owner=f"sync:{scope}:{connector}", run="run-1", full=False)
-    return Corpus(scope=parsed, build=build, connector=row, fence=lease.fence)
+    return Corpus(scope=parsed, build=replace(build, avgdl=AVERAGE), connector=row, fence=lease.fence)
 
 
 def publish(store: Store, corpus: Corpus, *lines: Document | Noted) -> PublishedPage:

@@ -13,10 +13,10 @@ from tests.integration.stress_shift import Shift
 
 ROUNDS = 6
 
-# In the shared partition and in the live one's space, which asks for neither new tables nor an embedder.
+# In the shared partition, in the live one's space and with its words, which asks for neither new tables nor an embedder.
 BEGIN: LiteralString = """
-    INSERT INTO {schema}.build (scope_id, space_id, state, slab)
-    SELECT scope_id, space_id, 'building', 0 FROM {schema}.build WHERE scope_id = %(scope_id)s AND state = 'live'
+    INSERT INTO {schema}.build (scope_id, space_id, state, slab, lexicon, avgdl)
+    SELECT scope_id, space_id, 'building', 0, lexicon, avgdl FROM {schema}.build WHERE scope_id = %(scope_id)s AND state = 'live'
     RETURNING build_id
 """
 

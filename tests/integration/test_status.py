@@ -13,7 +13,7 @@ from headwater.errors import LimitError
 from headwater.models import Scope
 from headwater.states import SourceState
 from tests.integration.asked import delete_sources
-from tests.integration.staging_factory import Corpus, Document, failed, make_corpus, publish, roll_back
+from tests.integration.staging_factory import CHUNKER, Corpus, Document, failed, make_corpus, publish, roll_back
 
 
 def ids(page: object) -> list[str]:
@@ -41,7 +41,7 @@ def test_a_corpus_is_shown_with_its_counts(store: Store, corpus: Corpus) -> None
                 "identity": corpus.build.embedder_identity,
                 "dimensions": 8,
                 "max_tokens": 16_384,
-                "chunker": "chars/1 size=1000",
+                "chunker": CHUNKER,
             },
             "sources": 4,
             "chunks": 2,

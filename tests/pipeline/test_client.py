@@ -51,7 +51,11 @@ async def seen(dsn: str, principal: str, *groups: str) -> set[str]:
 async def test_the_example_of_the_readme_runs(
     headwater: HeadwaterClient, temporal_server: str, host_dsn: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    _reading, example = re.findall(r"```python\n(.*?)```", README.read_text("utf-8"), re.DOTALL)
+    (example,) = [
+        block
+        for block in re.findall(r"```python\n(.*?)```", README.read_text("utf-8"), re.DOTALL)
+        if "async def publish(" in block
+    ]
     program, report = tmp_path / "example.py", tmp_path / "report.md"
     program.write_text(example, "utf-8")
     report.write_text("# Report\n\n" + "Approvals were many. " * 5_000, "utf-8")
