@@ -36,10 +36,12 @@ def lives(store: Store, retriever: Retriever) -> type[Life]:
     return LifeHere
 
 
-def test_readers_see_what_the_model_says(store: Store, retriever: Retriever) -> None:
+@pytest.mark.parametrize("examples", [3, pytest.param(12, marks=pytest.mark.long)])
+def test_readers_see_what_the_model_says(store: Store, retriever: Retriever, examples: int) -> None:
     """The same few lives in every run. One that fails is told whole: making it short takes minutes, see the long test."""
     run_state_machine_as_test(
-        lives(store, retriever), settings=settings(USUAL, max_examples=8, derandomize=True, phases=[Phase.generate])
+        lives(store, retriever),
+        settings=settings(USUAL, max_examples=examples, derandomize=True, phases=[Phase.generate]),
     )
 
 
