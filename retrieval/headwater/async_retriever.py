@@ -13,7 +13,7 @@ from headwater.asking import Asker
 from headwater.effects import Batch, Call, Rows, Steps
 from headwater.embedders import Embedder
 from headwater.fusion import Fusion
-from headwater.hooks import Hooks, OnRerankError, Rewriter
+from headwater.hooks import Hooks, OnRerankError
 from headwater.limits import CONTEXT_TOKENS, RESULT_BYTES, RRF_K, TOP_K
 from headwater.models import Authorization, RetrievalResult, Scope
 from headwater.prompts import PostProcessor
@@ -22,6 +22,7 @@ from headwater.recheck import Audit, OnAccessDenied
 from headwater.recipe import recipe
 from headwater.redaction import Redactor
 from headwater.rerankers import Reranker
+from headwater.rewriting import Rewriter
 from headwater.telemetry import Spans
 
 
@@ -121,7 +122,7 @@ class AsyncRetriever(Asker):
                     answer = await (
                         asyncio.to_thread(effect.function) if isinstance(effect, Call) else self._fetch(effect)
                     )
-                except Exception as error:
+                except Exception as error:  # any: the recipe says which it goes on without
                     if db.is_lost(error):
                         raise
                     steps.fail(error)

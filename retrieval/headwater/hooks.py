@@ -2,7 +2,7 @@
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -13,8 +13,8 @@ from headwater.recheck import OnAccessDenied
 from headwater.redaction import Redactor
 from headwater.rerankers import Reranker
 from headwater.rerankers.bounded import Bounded
+from headwater.rewriting import Rewriter
 
-Rewriter = Callable[[str], Sequence[str]]
 OnRerankError = Literal["raise", "keep"]
 
 REMEMBERED: Final = 64  # rerankers of a host's own
@@ -68,7 +68,9 @@ class KnownRerankers:
         if reranker is None or isinstance(reranker, Bounded):
             return reranker
         with self._lock:
-            known = self._bounded.setdefault(id(reranker), (reranker, Bounded.of(reranker)))
+            known = self._bounded.get(id(reranker))
+            if known is None:
+                known = self._bounded[id(reranker)] = (reranker, Bounded.of(reranker))
             self._bounded.move_to_end(id(reranker))
             if len(self._bounded) > REMEMBERED:
                 self._bounded.popitem(last=False)

@@ -19,7 +19,7 @@ from headwater.limits import DENIED_SOURCES, ERROR_CHARACTERS
 from headwater.models import AccessDenied, Scope
 from headwater.question import Question
 from headwater.rows import Candidate
-from headwater.search import asker
+from headwater.search import asker, asker_of_all
 
 OnAccessDenied = Callable[[AccessDenied], object]
 
@@ -36,17 +36,10 @@ class Verdict:
 
 def recheck_statement(schema: str, question: Question, revisions: Iterable[int]) -> Statement:
     """Looks again at ``revisions``, in all corpora at once. A source shows one of them, so this is each source once."""
-    who = question.authorization
     return Statement(
         statement("recheck", schema),
         {
-            "tenant": who.tenant_id,  # of every corpus of a question
-            "resources": [scope.resource_id for scope in question.scopes],
-            "corpora": [scope.corpus_id for scope in question.scopes],
-            "principal": who.principal_id,
-            "groups": list(who.group_ids),
-            "access_version": who.access_version,
-            "labels": list(question.labels),
+            **asker_of_all(question),
             "revisions": list(dict.fromkeys(revisions)),
         },
     )

@@ -12,7 +12,7 @@ from headwater.asking import Asker
 from headwater.effects import Batch, Call, Rows, Steps
 from headwater.embedders import Embedder
 from headwater.fusion import Fusion
-from headwater.hooks import Hooks, OnRerankError, Rewriter
+from headwater.hooks import Hooks, OnRerankError
 from headwater.limits import CONTEXT_TOKENS, RESULT_BYTES, RRF_K, TOP_K
 from headwater.models import Authorization, RetrievalResult, Scope
 from headwater.prompts import PostProcessor
@@ -21,6 +21,7 @@ from headwater.recheck import Audit, OnAccessDenied
 from headwater.recipe import recipe
 from headwater.redaction import Redactor
 from headwater.rerankers import Reranker
+from headwater.rewriting import Rewriter
 from headwater.telemetry import Spans
 
 
@@ -141,7 +142,7 @@ class Retriever(Asker):
             while (effect := steps.next()) is not None:
                 try:
                     answer = effect.function() if isinstance(effect, Call) else self._fetch(effect)
-                except Exception as error:
+                except Exception as error:  # any: the recipe says which it goes on without
                     if db.is_lost(error):  # not a failed check: a host would see its documents vanish
                         raise
                     steps.fail(error)

@@ -153,6 +153,20 @@ def asker(question: Question, scope: Scope) -> dict[str, Any]:
     }
 
 
+def asker_of_all(question: Question) -> dict[str, Any]:
+    """The same for the statements that look at all corpora of a question at once, whatever generation they show."""
+    who = question.authorization
+    return {
+        "tenant": who.tenant_id,  # of every corpus of a question
+        "resources": [scope.resource_id for scope in question.scopes],
+        "corpora": [scope.corpus_id for scope in question.scopes],
+        "principal": who.principal_id,
+        "groups": list(who.group_ids),
+        "access_version": who.access_version,
+        "labels": list(question.labels),
+    }
+
+
 def as_halfvec(vector: NDArray[np.float32]) -> str:
     """``vector`` as pgvector reads it, at length one: cosine ignores the length, and half precision does not."""
     wide = vector.astype(np.float64)

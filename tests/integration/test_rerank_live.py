@@ -4,6 +4,7 @@
 """
 
 import os
+from collections.abc import Mapping
 from typing import Final
 
 import pytest
@@ -14,13 +15,18 @@ from headwater.rerankers.bounded import Bounded
 from headwater.rerankers.openai_compatible import OpenAiCompatibleReranker
 from headwater.rerankers.tei import TeiReranker
 from headwater.rerankers.voyage import VoyageReranker
+from headwater.rerankers.wire import WireReranker
 from headwater.testing import check_reranker
 from tests.unit.ranked_hits import ranked_hits
 
 SPEC: Final = os.environ.get("HEADWATER_TEST_RERANK", "")
 KEY: Final = os.environ.get("HEADWATER_TEST_RERANK_KEY") or None
 
-ADAPTERS: Final = {"tei": TeiReranker, "openai-compatible": OpenAiCompatibleReranker, "voyage": VoyageReranker}
+ADAPTERS: Final[Mapping[str, type[WireReranker]]] = {
+    "tei": TeiReranker,
+    "openai-compatible": OpenAiCompatibleReranker,
+    "voyage": VoyageReranker,
+}
 
 pytestmark = pytest.mark.skipif(not SPEC, reason="HEADWATER_TEST_RERANK holds no spec of a reranker")
 
@@ -51,7 +57,7 @@ def test_it_finds_the_passage_that_answers() -> None:
 def test_its_scores_do_not_rise_along_its_order() -> None:
     kind, _, rest = SPEC.partition(":")
     if kind not in ADAPTERS:
-        pytest.skip(f"{kind} gives an order, and no scores")
+        pytest.skip(f"{kind} gives an order, and no scores")  # by its protocol: nothing is missing
     url, _, model = rest.partition("#")
     reranker = ADAPTERS[kind](
         url, model=model or None, api_key=KEY, allow_loopback=True, allow_private=True, timeout_s=10

@@ -10,6 +10,7 @@ from headwater.prompts.expansion import Reach, Surroundings
 from headwater.prompts.keys import Key
 from headwater.question import Question
 from headwater.rows import Candidate
+from headwater.search import asker_of_all
 
 # A text of more is put together again from its passages. In its Markdown, at worst a comment in a program passes for a heading,
 # as nobody reads from the beginning where fenced code began, and a section is shown shorter.
@@ -19,17 +20,10 @@ NEAR: Final = 48  # passages on each side, at most
 
 def surroundings_statement(schema: str, question: Question, candidates: Sequence[Candidate], reach: Reach) -> Statement:
     """Reads around all ``candidates`` at once, under the gates of the last look."""
-    who = question.authorization
     return Statement(
         statement("surroundings", schema),
         {
-            "tenant": who.tenant_id,  # of every corpus of a question
-            "resources": [scope.resource_id for scope in question.scopes],
-            "corpora": [scope.corpus_id for scope in question.scopes],
-            "principal": who.principal_id,
-            "groups": list(who.group_ids),
-            "access_version": who.access_version,
-            "labels": list(question.labels),
+            **asker_of_all(question),
             "revisions": [candidate.rev_id for candidate in candidates],
             "numbers": [candidate.chunk_no for candidate in candidates],
             "starts": [candidate.start for candidate in candidates],

@@ -52,3 +52,15 @@ LEFT JOIN LATERAL (
   WHERE l.scope_id = c.scope_id AND l.gen > c.min_gen AND l.kind IN ('publish', 'delete', 'fork', 'flip')
   ORDER BY l.gen LIMIT 1) n ON true
 WHERE c.tenant_id = %(tenant)s AND c.resource_id = %(resource)s AND c.corpus_id = %(corpus)s;
+
+-- all_corpora --
+-- How a look at all corpora of a question at once begins: which they are, who asks, and what the gates want to know of both.
+corpora AS MATERIALIZED (
+  SELECT c.scope_id FROM unnest(%(resources)s::text[], %(corpora)s::text[]) AS u (resource_id, corpus_id)
+  CROSS JOIN LATERAL (
+    SELECT x.scope_id FROM {schema}.scope x
+    WHERE x.tenant_id = %(tenant)s AND x.resource_id = u.resource_id AND x.corpus_id = u.corpus_id LIMIT 1) c),
+pointer AS MATERIALIZED (
+  SELECT EXISTS (SELECT FROM {schema}.tombstone t WHERE t.scope_id = ANY (ARRAY(SELECT scope_id FROM corpora)))
+    AS has_tombstones),
+asker AS MATERIALIZED ({asker})

@@ -5,15 +5,7 @@
 -- to be read, and how is it labelled by now. Revisions that give no row are gone. A revision that was replaced meanwhile still
 -- counts: the answer is what the corpus showed. LATERAL with LIMIT: one look-up for each corpus and source. As a plain join the
 -- planner read every source of the corpora to look at a handful.
-WITH corpora AS MATERIALIZED (
-  SELECT c.scope_id FROM unnest(%(resources)s::text[], %(corpora)s::text[]) AS u (resource_id, corpus_id)
-  CROSS JOIN LATERAL (
-    SELECT x.scope_id FROM {schema}.scope x
-    WHERE x.tenant_id = %(tenant)s AND x.resource_id = u.resource_id AND x.corpus_id = u.corpus_id LIMIT 1) c),
-pointer AS MATERIALIZED (
-  SELECT EXISTS (SELECT FROM {schema}.tombstone t WHERE t.scope_id = ANY (ARRAY(SELECT scope_id FROM corpora)))
-    AS has_tombstones),
-asker AS MATERIALIZED ({asker})
+WITH {all_corpora}
 SELECT sp.rev_id, bool_or(({granted}) IS TRUE) AS is_granted,
        bool_or(sp.gen_from > s.fence_gen AND {labelled} AND {alive}) AS is_alive,
        max(greatest(s.sensitivity, sp.sensitivity)) AS sensitivity

@@ -6,15 +6,7 @@
 -- A Markdown text shows its own headings, and a part that begins within fenced code would be misread: it is read from its
 -- beginning. Of a large text only the passages near by are read: to cut a part out, Postgres unpacks and counts all of it. For 32
 -- passages of one text, on a busy machine: 1.5 s of 0.9 MB, 10 s of 8 MB; of passages 30 ms, whatever the size.
-WITH corpora AS MATERIALIZED (
-  SELECT c.scope_id FROM unnest(%(resources)s::text[], %(corpora)s::text[]) AS u (resource_id, corpus_id)
-  CROSS JOIN LATERAL (
-    SELECT x.scope_id FROM {schema}.scope x
-    WHERE x.tenant_id = %(tenant)s AND x.resource_id = u.resource_id AND x.corpus_id = u.corpus_id LIMIT 1) c),
-pointer AS MATERIALIZED (
-  SELECT EXISTS (SELECT FROM {schema}.tombstone t WHERE t.scope_id = ANY (ARRAY(SELECT scope_id FROM corpora)))
-    AS has_tombstones),
-asker AS MATERIALIZED ({asker}),
+WITH {all_corpora},
 wanted AS MATERIALIZED (
   SELECT w.* FROM unnest(%(revisions)s::bigint[], %(numbers)s::int[], %(starts)s::int[], %(ends)s::int[])
     AS w (rev_id, chunk_no, start_cp, end_cp)),

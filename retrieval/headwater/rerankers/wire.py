@@ -1,6 +1,7 @@
 """Asking a reranker over HTTP: one request, one answer of limited size, one deadline. The formats are its subclasses."""
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final
 
@@ -32,7 +33,7 @@ _HINTS: Final = {
 }
 
 
-class WireReranker:
+class WireReranker(ABC):
     """A reranker at ``url``, to which ``/rerank`` is added. Text leaves the process, so it is always hosted.
 
     ``transport`` replaces ours, and with it all that is checked of addresses, and https.
@@ -91,9 +92,9 @@ class WireReranker:
         answer = read_json(self._ask(self._body(query, texts)), self.source)
         return read_scores(self._items(answer), len(texts), score_key=self.score_key, source=self.source)
 
+    @abstractmethod
     def _items(self, answer: Any) -> object:
         """The list of scores in what was answered; anything else is refused later."""
-        raise NotImplementedError
 
     def _body(self, query: str, texts: Sequence[str]) -> bytes:
         model = {} if self._model is None else {"model": self._model}
