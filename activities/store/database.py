@@ -11,9 +11,9 @@ from pgvector.psycopg import register_vector
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 from activities.store.tsvector import register_tsvector
-from headwater.dsn import is_quotable, not_reached
 from headwater.errors import StoreError, TransientError, ValidationError
 from headwater.ids import check_schema
+from headwater.store.dsn import is_quotable, not_reached
 
 CONNECT_TIMEOUT_S = 10
 NOT_MIGRATED = "This database has no pgvector yet: run `headwater migrate`."

@@ -8,21 +8,21 @@ from typing import Any, Self
 import psycopg
 from psycopg_pool import PoolTimeout
 
-from headwater import db
-from headwater.asking import Asker
-from headwater.effects import Batch, Call, Rows, Steps
+from headwater.answering.asking import Asker
+from headwater.answering.hooks import Hooks, OnRerankError
+from headwater.answering.recheck import Audit, OnAccessDenied
+from headwater.answering.recipe import recipe
+from headwater.answering.redaction import Redactor
 from headwater.embedders import Embedder
 from headwater.fusion import Fusion
-from headwater.hooks import Hooks, OnRerankError
 from headwater.limits import CONTEXT_TOKENS, RESULT_BYTES, RRF_K, TOP_K
 from headwater.models import Authorization, RetrievalResult, Scope
 from headwater.prompts import PostProcessor
-from headwater.question import Lexical, Question
-from headwater.recheck import Audit, OnAccessDenied
-from headwater.recipe import recipe
-from headwater.redaction import Redactor
 from headwater.rerankers import Reranker
 from headwater.rewriting import Rewriter
+from headwater.store import db
+from headwater.store.effects import Batch, Call, Rows, Steps
+from headwater.store.question import Lexical, Question
 from headwater.telemetry import Spans
 
 

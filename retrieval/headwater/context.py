@@ -5,9 +5,9 @@ from collections.abc import Callable, Mapping, Sequence
 from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any, Final, Literal, overload
 
+from headwater.answering.host_code import answered, check_not_async
 from headwater.bound import Bound
 from headwater.errors import StoreError, ValidationError
-from headwater.host_code import answered, check_not_async
 from headwater.models import Citation, Frozen, RetrievalResult, Trust
 
 if TYPE_CHECKING:

@@ -4,10 +4,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from headwater.assembly import cited_end
-from headwater.blocks import Room, fill
+from headwater.answering.assembly import cited_end
+from headwater.answering.blocks import Room, fill
+from headwater.answering.finding import all_exact
+from headwater.answering.redaction import redacted_text
 from headwater.errors import LimitError, ValidationError
-from headwater.finding import all_exact
 from headwater.fusion import fuse_reciprocal_rank
 from headwater.ids import SCOPE_PART
 from headwater.limits import CONTEXT_TOKENS, RESULT_BYTES, RRF_K, TOP_K
@@ -15,7 +16,6 @@ from headwater.models import Authorization, Citation, Hit, RetrievalResult, Scop
 from headwater.prompts import arrange, check_post_processors
 from headwater.prompts.expansion import Expansion
 from headwater.prompts.keys import key_of
-from headwater.redaction import redacted_text
 
 if TYPE_CHECKING:
     from headwater.async_retriever import AsyncRetriever

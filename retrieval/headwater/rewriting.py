@@ -8,8 +8,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
+from headwater.answering.host_code import answered
 from headwater.errors import LimitError, ValidationError
-from headwater.host_code import answered
 from headwater.ids import UNSTORABLE
 from headwater.limits import QUERY_CHARACTERS
 

@@ -14,9 +14,9 @@ from uuid import UUID
 import psycopg
 from psycopg import sql
 
-from headwater.db import reached, reason, unless_said
 from headwater.errors import HeadwaterError, LimitError, StoreError, ValidationError
 from headwater.models import Scope
+from headwater.store.db import reached, reason, unless_said
 
 PART_BYTES: Final = 1 << 20
 CONTENT_BYTES: Final = 256 << 20  # the functions in the database refuse more, too

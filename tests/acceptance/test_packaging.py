@@ -48,7 +48,7 @@ def test_the_wheel_holds_headwater_alone(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
 
     assert {name.partition("/")[0] for name in names} == {"headwater", "headwater-0.1.0.dist-info"}
-    assert {"headwater/queries/search.sql", "headwater/py.typed", "headwater/testing.py"} <= set(names)
+    assert {"headwater/store/queries/search.sql", "headwater/py.typed", "headwater/testing/__init__.py"} <= set(names)
     assert "headwater-0.1.0.dist-info/licenses/LICENSE" in names
 
 

@@ -13,8 +13,8 @@ import psycopg
 
 from headwater.embedders import Embedder
 from headwater.limits import WALKED
-from headwater.question import Question
-from headwater.search import Space, Terms, as_halfvec, search_parameters, search_statement
+from headwater.store.question import Question
+from headwater.store.search import Space, Terms, as_halfvec, search_parameters, search_statement
 from tests.benchmarks.large_corpus import SCHEMA, SCOPE, LargeCorpus
 from tests.benchmarks.readers import ALL
 

@@ -16,9 +16,9 @@ from time import perf_counter
 from typing import Any, Final
 
 from headwater import AsyncRetriever, Retriever, resolve_reranker
-from headwater.db import connect
 from headwater.embedders.onnx import OnnxEmbedder
 from headwater.recall import percentile
+from headwater.store.db import connect
 from tests.benchmarks.bare_search import BareSearches
 from tests.benchmarks.large_corpus import PASSAGES, SCOPE, LargeCorpus, Recipe, large_corpus
 from tests.benchmarks.measuring import Figure, Reading

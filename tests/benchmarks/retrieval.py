@@ -7,9 +7,9 @@ from time import perf_counter
 from headwater import Authorization, Retriever
 from headwater.embedders.onnx import OnnxEmbedder
 from headwater.models import Scope
-from headwater.question import Question
-from headwater.routes import SHARED
-from headwater.search import Space, as_halfvec, search_parameters, search_statement
+from headwater.store.question import Question
+from headwater.store.routes import SHARED
+from headwater.store.search import Space, as_halfvec, search_parameters, search_statement
 from tests.benchmarks.documents import documents
 from tests.benchmarks.measuring import Figure, Reading
 from tests.benchmarks.options import Options

@@ -14,12 +14,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headwater.addresses import Reach
 from headwater.errors import RerankError, RerankLimitError, ValidationError
 from headwater.rerankers import resolve_reranker
 from headwater.rerankers.bounded import Bounded
 from headwater.rerankers.tei import TeiReranker
-from headwater.transport import PinnedTransport
+from headwater.transport.addresses import Reach
+from headwater.transport.http import PinnedTransport
 from tests.rerank.certificates import Certified, certified
 from tests.rerank.server import Asked, RunningReranker, answering, dripping, http, running_reranker, sending
 from tests.unit.ranked_hits import ranked_hits

@@ -12,7 +12,7 @@ from headwater.rerankers.openai_compatible import OpenAiCompatibleReranker
 from headwater.rerankers.tei import TeiReranker
 from headwater.rerankers.voyage import VoyageReranker
 from headwater.testing import FakeReranker, check_reranker
-from headwater.transport import PinnedTransport
+from headwater.transport.http import PinnedTransport
 
 
 class Mine:

@@ -7,13 +7,13 @@ from typing import Any
 import psycopg
 
 from headwater import AccessDenied, Authorization, RetrievalResult, Scope
-from headwater.effects import Batch, Call, Rows, Statement, Steps
+from headwater.answering.hooks import Hooks
+from headwater.answering.recheck import Audit
+from headwater.answering.recipe import Means, recipe
 from headwater.embedders import Embedder
-from headwater.hooks import Hooks
-from headwater.question import Question
-from headwater.recheck import Audit
-from headwater.recipe import Means, recipe
-from headwater.routes import Routes
+from headwater.store.effects import Batch, Call, Rows, Statement, Steps
+from headwater.store.question import Question
+from headwater.store.routes import Routes
 
 SCOPE = Scope(tenant_id="t1", resource_id="docs", corpus_id="handbook")
 ALICE = Authorization(principal_id="alice", tenant_id="t1", group_ids=("eng",))

@@ -3,8 +3,8 @@
 import httpx
 import pytest
 
-from headwater.addresses import Reach, check_base_url, check_reach
 from headwater.errors import ValidationError
+from headwater.transport.addresses import Reach, check_base_url, check_reach
 
 PUBLIC = ["8.8.8.8", "93.184.215.14", "2606:4700::1111", "2a00:1450:4001::64", "::ffff:8.8.8.8", "64:ff9b::808:808"]
 LOOPBACK = ["127.0.0.1", "127.255.255.254", "::1", "::ffff:127.0.0.1", "64:ff9b::7f00:1"]

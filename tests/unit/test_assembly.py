@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headwater import Authorization, RetrievalResult, Scope
-from headwater.assembly import Passage, assemble, passage
+from headwater.answering.assembly import Passage, assemble, passage
 from headwater.models import Scores
-from headwater.question import Question
-from headwater.rows import Candidate
+from headwater.store.question import Question
+from headwater.store.rows import Candidate
 
 SCOPE = Scope(tenant_id="t1", resource_id="docs", corpus_id="handbook")
 WHEN = datetime(2024, 5, 6, 7, 8, 9, tzinfo=UTC)

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headwater import Hit
-from headwater.blocks import Blocks, Room, fill
+from headwater.answering.blocks import Blocks, Room, fill
 from headwater.evaluation import cited_in
 from tests.unit.passages import make_hit, make_hits
 

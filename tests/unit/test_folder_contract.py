@@ -10,9 +10,9 @@ import pytest
 
 from activities.connectors import LocalFolder, make_connector
 from activities.connectors.local_folder import folder_config
-from headwater._connector_suite import check_connector
 from headwater.connectors import Change, ChangePage, Connector, Description, FetchedDocument
 from headwater.errors import ValidationError
+from headwater.testing.connector_suite import check_connector
 
 
 class FolderCorpus:

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from headwater import AccessDenied, AsyncRetriever, Hit, Retriever, ValidationError, context_provider
-from headwater.hooks import Hooks
+from headwater.answering.hooks import Hooks
+from headwater.answering.recheck import Audit
+from headwater.answering.redaction import redacted_text
 from headwater.prompts import arrange
-from headwater.recheck import Audit
-from headwater.redaction import redacted_text
 from headwater.rerankers.listwise import ListwiseReranker
 from headwater.rewriting import variants
 from tests.unit.found_hits import hits_of

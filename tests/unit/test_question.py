@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from headwater import Authorization, LimitError, Scope, ScopeError, ValidationError
-from headwater.question import Question
+from headwater.store.question import Question
 
 ALICE = Authorization(principal_id="alice", tenant_id="t1")
 

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from activities.store.recall import Named, evenly
 from headwater import StoreError, ValidationError
-from headwater.assembly import assemble
+from headwater.answering.assembly import assemble
 from headwater.models import Hit, RetrievalResult
 from headwater.prompts import arrange
-from headwater.question import Question
 from headwater.recall import Recall, Remembering, measure_recall, percentile, share_found
+from headwater.store.question import Question
 from tests.unit.passages import Found
 from tests.unit.recipe_steps import ALICE, SCOPE
 from tests.unit.test_assembly import make_passage

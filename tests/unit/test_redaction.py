@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from headwater import HeadwaterError, ValidationError
-from headwater.effects import Batch, Call
-from headwater.hooks import Hooks
+from headwater.answering.hooks import Hooks
 from headwater.prompts import Window
 from headwater.rerankers.bounded import Bounded
+from headwater.store.effects import Batch, Call
 from tests.unit.recipe_steps import SmallEmbedder, make_row, verdict, walk
 from tests.unit.test_reranking_step import Reranker
 

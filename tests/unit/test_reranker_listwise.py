@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from headwater.answering.hooks import Hooks
 from headwater.errors import LimitError, ValidationError
-from headwater.hooks import Hooks
 from headwater.rerankers import is_hosted
 from headwater.rerankers.bounded import Bounded
 from headwater.rerankers.judge import PASSAGE_CHARACTERS, ranking_prompt, read_order

@@ -7,7 +7,7 @@ import psycopg
 import pytest
 
 from headwater import AccessDenied, Hit, LimitError, RerankError
-from headwater.hooks import REMEMBERED, Hooks, KnownRerankers
+from headwater.answering.hooks import REMEMBERED, Hooks, KnownRerankers
 from headwater.rerankers.bounded import Bounded
 from tests.unit.recipe_steps import Walk, make_row, verdict, walk
 

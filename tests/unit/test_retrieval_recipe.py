@@ -15,9 +15,9 @@ from headwater import (
     StoreError,
     ValidationError,
 )
+from headwater.answering.recheck import Audit
 from headwater.limits import ROUTES
-from headwater.recheck import Audit
-from headwater.routes import USUAL, Route, Routes
+from headwater.store.routes import USUAL, Route, Routes
 from tests.unit.recipe_steps import SCOPE, make_row, verdict, walk
 
 

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from headwater import EmbedderMismatch, Scope, ScopeError
+from headwater.answering.hooks import Hooks
 from headwater.evaluation import cited_in
-from headwater.hooks import Hooks
 from headwater.rerankers.bounded import Bounded
-from headwater.routes import Route, Routes
+from headwater.store.routes import Route, Routes
 from tests.unit.recipe_steps import ALICE, SmallEmbedder, make_row, verdict, walk
 from tests.unit.test_reranking_step import Reranker
 

@@ -7,8 +7,8 @@ from psycopg_pool import PoolClosed, PoolTimeout
 
 from activities.store import DuplicateRow, StoreUnavailable
 from activities.store.database import connect, translated
-from headwater.dsn import is_quotable, not_reached
 from headwater.errors import HeadwaterError, StoreError, TransientError, ValidationError
+from headwater.store.dsn import is_quotable, not_reached
 
 PASSING = {
     "08000": "connection_exception",

@@ -5,8 +5,8 @@ import asyncio
 import pytest
 from temporalio.client import WorkflowUpdateRPCTimeoutOrCancelledError
 
+from headwater.client.runs import told
 from headwater.errors import TransientError
-from headwater.workflow_runs import told
 
 
 def fail_an_update(cause: BaseException) -> None:

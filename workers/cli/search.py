@@ -10,7 +10,7 @@ from rich.text import Text
 from headwater.fusion import Fusion
 from headwater.limits import TOP_K
 from headwater.models import Authorization, Hit, RetrievalResult, Scope
-from headwater.question import Lexical
+from headwater.store.question import Lexical
 from workers.cli.console import Output, one_line, printable
 from workers.cli.context import Invocation, pass_invocation
 from workers.cli.errors import CommandFailed, arguments

@@ -19,9 +19,9 @@ from temporalio.common import WorkflowIDConflictPolicy
 from temporalio.exceptions import ApplicationError, WorkflowAlreadyStartedError
 from temporalio.service import RPCError
 
+from headwater.client.runs import CUT_SHORT
 from headwater.contracts import SyncCorpusInput, SyncNow, SyncResult
 from headwater.workflow_ids import sync_workflow_id
-from headwater.workflow_runs import CUT_SHORT
 from workers.cli.absences import ASK_AGAIN_S, answered, is_absence, is_not_found, is_own_cancellation
 from workers.cli.own_run import RUN_TIMEOUT, OwnRun
 from workers.cli.waiting import Words

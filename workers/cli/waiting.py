@@ -10,7 +10,7 @@ from temporalio.client import WorkflowFailureError, WorkflowUpdateFailedError
 from temporalio.exceptions import ApplicationError, FailureError, is_cancelled_exception
 from temporalio.service import RPCError
 
-from headwater.workflow_runs import CUT_SHORT
+from headwater.client.runs import CUT_SHORT
 from workers.cli.errors import CommandFailed, Interrupted, WrongUsage
 from workers.cli.own_run import OwnRun, Starter
 

@@ -15,7 +15,7 @@ from psycopg.rows import class_row
 from activities.store.database import Store
 from activities.store.sql import queries
 from headwater.connectors import Forgotten, Link
-from headwater.storable import as_stored
+from headwater.connectors.storable import as_stored
 
 Key = tuple[str, str]  # node and parent
 

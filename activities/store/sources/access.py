@@ -17,9 +17,9 @@ from activities.store.scopes import find_scope, no_corpus
 from activities.store.sql import queries
 from headwater.contracts import AccessOutcome, Conflict, Grants, SetSourceAccessResult, SourceGrants
 from headwater.contracts.deletion import check_tenant
-from headwater.db import statement
 from headwater.errors import AccessError
 from headwater.models import Authorization, Scope
+from headwater.store.db import statement
 
 STEP: Final = "set_access"
 TOO_WIDE: Final = "too_many_grantees"

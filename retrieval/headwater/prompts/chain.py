@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from headwater.answering.host_code import answered, check_not_async
 from headwater.errors import LimitError, ValidationError
-from headwater.host_code import answered, check_not_async
 from headwater.ids import UNSTORABLE
 from headwater.models import Hit
 from headwater.prompts.compression import Compression

@@ -4,13 +4,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from headwater.chunking.headings import Heading, scan_headings
-from headwater.db import statement
-from headwater.effects import Statement
 from headwater.prompts.expansion import Reach, Surroundings
 from headwater.prompts.keys import Key
-from headwater.question import Question
-from headwater.rows import Candidate
-from headwater.search import asker_of_all
+from headwater.store.db import statement
+from headwater.store.effects import Statement
+from headwater.store.question import Question
+from headwater.store.rows import Candidate
+from headwater.store.search import asker_of_all
 
 # A text of more is put together again from its passages. In its Markdown, at worst a comment in a program passes for a heading,
 # as nobody reads from the beginning where fenced code began, and a section is shown shorter.

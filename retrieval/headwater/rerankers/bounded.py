@@ -12,8 +12,8 @@ from itertools import islice
 from pathlib import PurePath
 from typing import Final, TypedDict
 
+from headwater.answering.host_code import check_not_async
 from headwater.errors import HeadwaterError, LimitError, RerankError, RerankLimitError, ValidationError
-from headwater.host_code import check_not_async
 from headwater.limits import Limit
 from headwater.models import Hit
 from headwater.rerankers import Reranker, is_hosted

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Final, Literal
 
+from headwater.answering.host_code import check_not_async
 from headwater.errors import ValidationError
-from headwater.host_code import check_not_async
 from headwater.limits import Limit
 from headwater.models import Hit
 from headwater.rerankers import Judge

@@ -7,14 +7,14 @@ from typing import Any, ClassVar, Final
 
 import httpx
 
-from headwater.addresses import Reach, check_base_url, check_reach
 from headwater.errors import RerankError, RerankLimitError, ValidationError
 from headwater.models import Hit
 from headwater.rerankers import ApiKey
 from headwater.rerankers.answers import read_json, read_scores
 from headwater.rerankers.bounded import TIMEOUT_S, check_timeout
 from headwater.rerankers.keys import Key
-from headwater.transport import CertificateRefused, PinnedTransport
+from headwater.transport.addresses import Reach, check_base_url, check_reach
+from headwater.transport.http import CertificateRefused, PinnedTransport
 
 ANSWER_BYTES: Final = 65_536
 

@@ -15,7 +15,7 @@ from psycopg.types.json import Jsonb
 from headwater.embedders import Embedder
 from headwater.lexical import TERM_IDS, analyse, language_of, saturated, term_id
 from headwater.models import Scope
-from headwater.routes import USUAL
+from headwater.store.routes import USUAL
 
 LABELS = {"public": 0, "internal": 1, "confidential": 2, "restricted": 3}
 FOREVER = 2**63 - 1

@@ -11,11 +11,11 @@ import psycopg
 from numpy.typing import NDArray
 
 from headwater import Authorization, Scope
-from headwater.db import connect
 from headwater.embedders.hashing import HashEmbedder
-from headwater.question import Question
-from headwater.rows import Row
-from headwater.search import Space, Ways, as_halfvec, search_parameters, search_statement
+from headwater.store.db import connect
+from headwater.store.question import Question
+from headwater.store.rows import Row
+from headwater.store.search import Space, Ways, as_halfvec, search_parameters, search_statement
 from tests.integration.retrieval.corpus_rows import CorpusRows
 
 DIMENSIONS = 32

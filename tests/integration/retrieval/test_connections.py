@@ -11,8 +11,9 @@ from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
 from activities.store.migrate import migrate
-from headwater import AsyncRetriever, Retriever, Scope, StoreError, ValidationError, db
+from headwater import AsyncRetriever, Retriever, Scope, StoreError, ValidationError
 from headwater.embedders.hashing import HashEmbedder
+from headwater.store import db
 from tests.integration.retrieval.conftest import ALICE, Ask, Asker
 from tests.integration.retrieval.corpus_rows import CorpusRows
 from tests.integration.retrieval.wire import Wire

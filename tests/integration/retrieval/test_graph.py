@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from headwater import Authorization, Retriever, Scope
-from headwater.db import connect
+from headwater.store.db import connect
 from tests.integration.retrieval.large_rows import DIMENSIONS, FEW_CHUNKS, Large, large_corpus, part
 from tests.integration.retrieval.many_rows import EACH, TOPICS, Many, fill
 

@@ -10,11 +10,11 @@ import psycopg
 import pytest
 
 from headwater import Authorization, Scope, ValidationError
-from headwater.db import connect
 from headwater.embedders.hashing import HashEmbedder
-from headwater.question import Question
-from headwater.rows import Candidate, Found, read_rows
-from headwater.search import Space, Terms, Ways, as_halfvec, search_parameters, search_statement
+from headwater.store.db import connect
+from headwater.store.question import Question
+from headwater.store.rows import Candidate, Found, read_rows
+from headwater.store.search import Space, Terms, Ways, as_halfvec, search_parameters, search_statement
 from tests.integration.retrieval.corpus_rows import FOREVER, LABELS, CorpusRows, Source
 from tests.integration.retrieval.legs_model import Document, Model, Place
 

@@ -10,10 +10,10 @@ import psycopg
 import pytest
 
 from headwater import Authorization, LimitError, Scope
-from headwater.db import connect
-from headwater.question import Question
-from headwater.rows import Found, read_rows
-from headwater.search import Terms, Ways, as_halfvec, search_parameters, search_statement
+from headwater.store.db import connect
+from headwater.store.question import Question
+from headwater.store.rows import Found, read_rows
+from headwater.store.search import Terms, Ways, as_halfvec, search_parameters, search_statement
 from tests.integration.retrieval.large_rows import DIMENSIONS, Large, large_corpus, part
 from tests.integration.retrieval.many_rows import fill
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from headwater import AccessDenied, AsyncRetriever, Hit, LimitError, RerankError, Retriever
-from headwater.db import POOL_SIZE
 from headwater.embedders.hashing import HashEmbedder
 from headwater.rerankers.bounded import Bounded
 from headwater.rerankers.fake import FakeReranker
+from headwater.store.db import POOL_SIZE
 from tests.integration.retrieval.conftest import ALICE, Ask
 from tests.integration.retrieval.corpus_rows import CorpusRows
 

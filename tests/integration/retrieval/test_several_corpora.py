@@ -6,10 +6,11 @@ from typing import Any
 import psycopg
 import pytest
 
-from headwater import EmbedderMismatch, Hit, Scope, ScopeError, db
-from headwater.effects import Batch, Statement
+from headwater import EmbedderMismatch, Hit, Scope, ScopeError
 from headwater.embedders.hashing import HashEmbedder
 from headwater.models import AccessDenied
+from headwater.store import db
+from headwater.store.effects import Batch, Statement
 from tests.integration.retrieval.conftest import Ask
 from tests.integration.retrieval.corpus_rows import CorpusRows
 

@@ -7,13 +7,13 @@ import psycopg
 import pytest
 
 from headwater import Scope
-from headwater.db import connect
+from headwater.answering.recheck import recheck_statement
 from headwater.embedders.hashing import HashEmbedder
-from headwater.question import Question
-from headwater.recheck import recheck_statement
-from headwater.routes import SHARED
-from headwater.search import Space, as_halfvec, search_parameters, search_statement
 from headwater.sensitivity import INTERNAL
+from headwater.store.db import connect
+from headwater.store.question import Question
+from headwater.store.routes import SHARED
+from headwater.store.search import Space, as_halfvec, search_parameters, search_statement
 from tests.integration.retrieval.conftest import ALICE
 from tests.integration.retrieval.corpus_rows import CorpusRows
 

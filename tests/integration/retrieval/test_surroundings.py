@@ -7,11 +7,11 @@ import pytest
 
 from headwater import Authorization
 from headwater.chunking.headings import Heading
-from headwater.db import connect
 from headwater.prompts.expansion import Reach, Surroundings
 from headwater.prompts.surroundings import LARGE_BYTES, read_surroundings, surroundings_statement
-from headwater.question import Question
-from headwater.rows import Candidate
+from headwater.store.db import connect
+from headwater.store.question import Question
+from headwater.store.rows import Candidate
 from tests.integration.retrieval.conftest import ALICE
 from tests.integration.retrieval.corpus_rows import CorpusRows, Source
 

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from headwater.answering.host_code import answered
 from headwater.errors import HeadwaterError, ValidationError
-from headwater.host_code import answered
 from headwater.ids import UNSTORABLE
-from headwater.rows import Candidate
+from headwater.store.rows import Candidate
 
 Redactor = Callable[[str], str]
 

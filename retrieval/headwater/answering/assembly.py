@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Literal
 
-from headwater.blocks import Room, fill
+from headwater.answering.blocks import Room, fill
 from headwater.models import Citation, Hit, Provenance, RetrievalResult, Scores, Trust
-from headwater.question import Question
-from headwater.rows import Candidate
 from headwater.sensitivity import SENSITIVITIES
+from headwater.store.question import Question
+from headwater.store.rows import Candidate
 
 TRUST: Final = Trust()
 

@@ -9,7 +9,6 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from headwater.db import statement
 from headwater.errors import LimitError
 from headwater.filters import filter_parameters, filter_predicate
 from headwater.lexical import analyse, language_of, term_id
@@ -25,8 +24,9 @@ from headwater.limits import (
     WALKED_SOME,
 )
 from headwater.models import Scope
-from headwater.question import Lexical, Question
-from headwater.routes import SHARED
+from headwater.store.db import statement
+from headwater.store.question import Lexical, Question
+from headwater.store.routes import SHARED
 
 
 @dataclass(frozen=True, slots=True)

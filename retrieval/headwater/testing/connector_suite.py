@@ -15,7 +15,6 @@ A connector that remembers is connected with a `MemoryInMemory`, the same each t
 
 from typing import Final, Protocol
 
-from headwater._memory import MemoryInMemory
 from headwater.connectors import (
     Change,
     ChangeKind,
@@ -29,6 +28,7 @@ from headwater.connectors import (
 )
 from headwater.errors import HeadwaterError
 from headwater.ids import UNSTORABLE, check_source_id
+from headwater.testing.memory import MemoryInMemory
 
 DOCUMENTS: Final = {f"note-{n}.md": f"# Note {n}\n\nBody of note {n}.\n".encode() for n in range(7)}
 OTHER_BYTES: Final = b"# Note 3\n\nAnother body.\n"

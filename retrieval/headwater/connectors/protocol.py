@@ -257,30 +257,3 @@ class DocumentUnsupported(DocumentRefused):
 
 class DocumentTooLarge(PermanentError):
     """The document has more bytes than the configured limit."""
-
-
-__all__ = [
-    "Change",
-    "ChangeKind",
-    "ChangePage",
-    "Connector",
-    "Describer",
-    "Description",
-    "DocumentDenied",
-    "DocumentFault",
-    "DocumentGone",
-    "DocumentRefused",
-    "DocumentTooLarge",
-    "DocumentUnsupported",
-    "ExpiringGrant",
-    "FetchedDocument",
-    "Forgotten",
-    "GrantSet",
-    "InvalidCursor",
-    "Link",
-    "Memory",
-    "SourceUnavailable",
-    "Throttled",
-    "TransientError",
-    "Unlisted",
-]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from headwater.citation_ids import citation_ids
+from headwater.answering.citation_ids import citation_ids
 from headwater.limits import CHARACTERS_PER_TOKEN
 from headwater.models import Hit
 

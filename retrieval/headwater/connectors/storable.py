@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 from typing import Final
 
-from headwater.connectors import Forgotten, Link
+from headwater.connectors.protocol import Forgotten, Link
 from headwater.errors import ValidationError
 from headwater.ids import UNSTORABLE
 

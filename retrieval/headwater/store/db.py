@@ -13,10 +13,10 @@ from psycopg import IsolationLevel, errors, sql
 from psycopg.conninfo import conninfo_to_dict
 from psycopg_pool import AsyncConnectionPool, ConnectionPool, PoolClosed, PoolTimeout
 
-from headwater.dsn import is_quotable, not_reached
-from headwater.effects import Batch, Rows
 from headwater.errors import StoreError
 from headwater.limits import STATEMENT_S
+from headwater.store.dsn import is_quotable, not_reached
+from headwater.store.effects import Batch, Rows
 
 POOL_SIZE: Final = 4
 WAIT_S: Final = 10.0  # for a connection
@@ -52,7 +52,7 @@ def statement(name: str, schema: str, *, written: tuple[tuple[str, str], ...] = 
 
 @cache
 def _blocks() -> Mapping[str, str]:
-    files = resources.files("headwater").joinpath("queries").iterdir()
+    files = resources.files("headwater.store").joinpath("queries").iterdir()
     texts = [file.read_text("utf-8") for file in files if file.name.endswith(".sql")]
     parts = [part for text in texts for part in _HEADING.split(text)[1:]]
     # Without comments and indents all statements but the searches stay below the 4,096 bytes up to which psycopg remembers

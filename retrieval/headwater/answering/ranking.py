@@ -8,11 +8,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from headwater.finding import Finds
+from headwater.answering.finding import Finds
 from headwater.fusion import Leg, fuse
 from headwater.models import Scope, Scores
-from headwater.question import Question
-from headwater.rows import Candidate, Found
+from headwater.store.question import Question
+from headwater.store.rows import Candidate, Found
 
 Retrieval = Literal["vector", "lexical", "hybrid"]
 

@@ -12,14 +12,14 @@ from typing import Any, Self
 
 import psycopg
 
-from headwater.db import reason, statement
-from headwater.effects import Statement
-from headwater.host_code import answered
+from headwater.answering.host_code import answered
 from headwater.limits import DENIED_SOURCES, ERROR_CHARACTERS
 from headwater.models import AccessDenied, Scope
-from headwater.question import Question
-from headwater.rows import Candidate
-from headwater.search import asker, asker_of_all
+from headwater.store.db import reason, statement
+from headwater.store.effects import Statement
+from headwater.store.question import Question
+from headwater.store.rows import Candidate
+from headwater.store.search import asker, asker_of_all
 
 OnAccessDenied = Callable[[AccessDenied], object]
 

@@ -4,14 +4,14 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from headwater.effects import Effect, Statement, fetched
 from headwater.errors import StoreError
 from headwater.limits import MOVES
 from headwater.models import Scope
-from headwater.question import Question
-from headwater.routes import USUAL, Route, Routes
-from headwater.rows import Found, read_rows, unreadable
-from headwater.search import Space, Terms, asker, generations_statement, search_parameters, search_statement
+from headwater.store.effects import Effect, Statement, fetched
+from headwater.store.question import Question
+from headwater.store.routes import USUAL, Route, Routes
+from headwater.store.rows import Found, read_rows, unreadable
+from headwater.store.search import Space, Terms, asker, generations_statement, search_parameters, search_statement
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from headwater.answering.host_code import check_not_async
+from headwater.answering.recheck import OnAccessDenied
+from headwater.answering.redaction import Redactor
 from headwater.errors import ValidationError
-from headwater.host_code import check_not_async
 from headwater.prompts import PostProcessor, check_post_processors
-from headwater.recheck import OnAccessDenied
-from headwater.redaction import Redactor
 from headwater.rerankers import Reranker
 from headwater.rerankers.bounded import Bounded
 from headwater.rewriting import Rewriter

@@ -47,8 +47,8 @@ from headwater.workflow_ids import scope_workflow_id, sync_workflow_id, workflow
 if TYPE_CHECKING:
     from temporalio.client import Client, TLSConfig
 
+    from headwater.client.runs import WorkflowRuns
     from headwater.staged_content import Content
-    from headwater.workflow_runs import WorkflowRuns
 
 Answer = TypeVar("Answer", bound=BaseModel)
 
@@ -87,7 +87,7 @@ class HeadwaterClient:
         """
         check_schema(schema)
         try:
-            from headwater import workflow_runs
+            from headwater.client import runs as workflow_runs
         except ModuleNotFoundError as error:
             raise PermanentError(
                 "headwater.client needs a package that is not installed: run pip install 'headwater[client]'."

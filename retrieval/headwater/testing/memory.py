@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Self
 
 from headwater.connectors import Forgotten, Link
-from headwater.storable import as_stored
+from headwater.connectors.storable import as_stored
 
 
 class MemoryInMemory:

@@ -16,8 +16,8 @@ from typing import Any, Final
 import httpcore
 import httpx
 
-from headwater.addresses import Reach, refusal
 from headwater.errors import ValidationError
+from headwater.transport.addresses import Reach, refusal
 
 Lookup = Callable[[str, int], Sequence[str]]
 """The addresses of a name, best first."""

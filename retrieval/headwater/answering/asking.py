@@ -2,15 +2,15 @@
 
 from collections.abc import Iterable
 
+from headwater.answering.hooks import KnownRerankers
+from headwater.answering.host_code import check_not_async
+from headwater.answering.recipe import Means
 from headwater.embedders import Embedder, resolve_embedder
 from headwater.errors import ValidationError
-from headwater.hooks import KnownRerankers
-from headwater.host_code import check_not_async
 from headwater.ids import check_schema
-from headwater.question import Question
-from headwater.recipe import Means
-from headwater.routes import Routes
 from headwater.sensitivity import allowed_levels
+from headwater.store.question import Question
+from headwater.store.routes import Routes
 from headwater.telemetry import OFF, Span, Spans
 
 

@@ -12,28 +12,28 @@ from typing import Any, Final
 
 import psycopg
 
-from headwater.assembly import Passage, assemble, passage
-from headwater.effects import Effect, Recipe, called, fetched
+from headwater.answering.assembly import Passage, assemble, passage
+from headwater.answering.finding import look
+from headwater.answering.hooks import Hooks
+from headwater.answering.ranking import Ranked, ranked
+from headwater.answering.recheck import Audit, Verdict, denied_statement, recheck_statement
+from headwater.answering.redaction import redacted, redacted_text
 from headwater.embedders import Embedder
 from headwater.errors import RerankError, RerankLimitError, ValidationError
-from headwater.finding import look
-from headwater.hooks import Hooks
 from headwater.limits import DIMENSIONS_MAX
 from headwater.models import Hit, RetrievalResult
 from headwater.prompts import Arranged, arrange, reach
 from headwater.prompts.expansion import Surroundings
 from headwater.prompts.keys import Key, key_of
 from headwater.prompts.surroundings import read_surroundings, surroundings_statement
-from headwater.question import Question
-from headwater.ranking import Ranked, ranked
-from headwater.recheck import Audit, Verdict, denied_statement, recheck_statement
-from headwater.redaction import redacted, redacted_text
 from headwater.rerankers.profiles import failure_of
 from headwater.rewriting import variants
-from headwater.routes import Routes
-from headwater.rows import Candidate
-from headwater.search import Space, as_halfvec
 from headwater.sensitivity import RESTRICTED, SENSITIVITIES
+from headwater.store.effects import Effect, Recipe, called, fetched
+from headwater.store.question import Question
+from headwater.store.routes import Routes
+from headwater.store.rows import Candidate
+from headwater.store.search import Space, as_halfvec
 from headwater.telemetry import OFF, Span
 from headwater.vectors import check_vectors
 

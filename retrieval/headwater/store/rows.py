@@ -8,8 +8,8 @@ from typing import Any
 from headwater.errors import EmbedderMismatch, ScopeError, StoreError, ValidationError
 from headwater.ids import chunk_id
 from headwater.models import Scope
-from headwater.question import Question
-from headwater.search import Space
+from headwater.store.question import Question
+from headwater.store.search import Space
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,1 @@
+"""How a question is answered, from its arguments to the assembled result. Not for import by hosts."""

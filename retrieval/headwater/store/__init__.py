@@ -1,0 +1,1 @@
+"""What the library asks of Postgres, and how. Not for import by hosts."""

@@ -1,0 +1,1 @@
+"""How text leaves for a server outside, and to which addresses it may. Not for import by hosts."""
