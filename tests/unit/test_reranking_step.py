@@ -1,14 +1,19 @@
 """What a reranker gets to see, what comes of its order, and what still counts after it."""
 
+import gc
+import threading
+import weakref
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import psycopg
 import pytest
 
-from headwater import AccessDenied, Hit, LimitError, RerankError
-from headwater.answering.hooks import REMEMBERED, Hooks, KnownRerankers
+from headwater import AccessDenied, Hit, LimitError, RerankError, RerankLimitError
+from headwater.answering.hooks import Hooks, KnownRerankers
 from headwater.rerankers.bounded import Bounded
+from tests.unit.passages import make_hit
 from tests.unit.recipe_steps import Walk, make_row, verdict, walk
 
 PUBLIC, INTERNAL, CONFIDENTIAL, RESTRICTED = range(4)
@@ -230,19 +235,54 @@ def test_where_the_order_may_be_kept_the_answer_says_why_it_was() -> None:
 def test_the_same_object_has_the_same_bounds_each_time() -> None:
     known, mine = KnownRerankers(), Reranker()
 
-    assert known.bounded(mine) is known.bounded(mine) is not known.bounded(Reranker())
+    first = known.bounded(mine)
+    assert known.bounded(mine) is first is not known.bounded(Reranker())
     assert known.bounded(bounded := Bounded(mine)) is bounded
     assert known.bounded(None) is None
 
 
-def test_no_more_than_so_many_are_remembered() -> None:
-    known = KnownRerankers()
-    first = known.bounded(mine := Reranker())
-    others = [Reranker() for _ in range(REMEMBERED)]
-    for other in others:
-        known.bounded(other)
+def test_a_reranker_that_nobody_asks_any_more_is_not_kept_alive() -> None:
+    known, mine = KnownRerankers(), Reranker()
+    assert known.bounded(mine) is not None
+    gone = weakref.ref(mine)
+    del mine
+    gc.collect()
 
-    assert known.bounded(mine) is not first
+    assert gone() is None
+
+
+class Hanging:
+    """Gives no answer until it may."""
+
+    is_hosted = False
+
+    def __init__(self) -> None:
+        self.may_end = threading.Event()
+
+    def rerank(self, query: str, hits: Sequence[Hit]) -> Sequence[Hit]:
+        self.may_end.wait(60)
+        return hits
+
+
+def test_a_call_that_hangs_counts_however_many_others_were_asked_meanwhile() -> None:
+    known, mine = KnownRerankers(), Hanging()
+
+    def ask() -> str:
+        bounded = known.bounded(mine)
+        assert bounded is not None
+        with pytest.raises(RerankLimitError) as said:
+            bounded.rerank("q", [make_hit()])
+        return str(said.value)
+
+    try:
+        with ThreadPoolExecutor(2) as asking:  # as many as may run at once
+            assert all("longer than" in each.result() for each in [asking.submit(ask) for _ in range(2)])
+        for _ in range(100):
+            known.bounded(Reranker())
+        gc.collect()
+        assert "busy with 2 calls" in ask()
+    finally:
+        mine.may_end.set()
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,10 @@
 """What of a host's own code a question runs through, checked before anything is read."""
 
 import threading
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Literal
+from weakref import WeakValueDictionary
 
 from headwater.answering.host_code import check_not_async
 from headwater.answering.recheck import OnAccessDenied
@@ -16,8 +16,6 @@ from headwater.rerankers.bounded import Bounded
 from headwater.rewriting import Rewriter
 
 OnRerankError = Literal["raise", "keep"]
-
-REMEMBERED: Final = 64  # rerankers of a host's own
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,21 +55,23 @@ class Hooks:
 
 
 class KnownRerankers:
-    """The rerankers a retriever has met, each within bounds of its own: how many calls run at once is counted there."""
+    """The rerankers that a retriever is waiting for, each within bounds of its own: how many calls run at once is counted there.
+
+    A question holds its `Bounded`, and so does a call that hangs after the question gave it up. Where nothing does, no call runs,
+    and there is nothing to remember: no reranker is kept alive here, with its model or its memory.
+    """
 
     def __init__(self) -> None:
-        self._bounded: OrderedDict[int, tuple[Reranker, Bounded]] = OrderedDict()
+        # By identity: while the bounds live so does what is within, and no other object has its number.
+        self._bounded: WeakValueDictionary[int, Bounded] = WeakValueDictionary()
         self._lock = threading.Lock()
 
     def bounded(self, reranker: Reranker | None) -> Bounded | None:
-        """``reranker`` within its bounds: the same ones each time the same object is given."""
+        """``reranker`` within its bounds: the same ones as long as anything runs within them."""
         if reranker is None or isinstance(reranker, Bounded):
             return reranker
         with self._lock:
             known = self._bounded.get(id(reranker))
             if known is None:
-                known = self._bounded[id(reranker)] = (reranker, Bounded.of(reranker))
-            self._bounded.move_to_end(id(reranker))
-            if len(self._bounded) > REMEMBERED:
-                self._bounded.popitem(last=False)
-        return known[1]
+                known = self._bounded[id(reranker)] = Bounded(reranker)
+        return known
