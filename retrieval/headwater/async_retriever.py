@@ -1,119 +1,36 @@
 """Asking a corpus from asyncio: as `Retriever`, in every argument and decision."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Generator
 from contextlib import asynccontextmanager
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import psycopg
 from psycopg_pool import PoolTimeout
 
-from headwater.answering.asking import Asker
-from headwater.answering.hooks import Hooks, OnRerankError
-from headwater.answering.recheck import Audit, OnAccessDenied
-from headwater.answering.recipe import recipe
-from headwater.answering.redaction import Redactor
-from headwater.embedders import Embedder
-from headwater.fusion import Fusion
-from headwater.limits import CONTEXT_TOKENS, RESULT_BYTES, RRF_K, TOP_K
-from headwater.models import Authorization, RetrievalResult, Scope
-from headwater.prompts import PostProcessor
-from headwater.rerankers import Reranker
-from headwater.rewriting import Rewriter
+from headwater.answering.asking import AnyRetriever, Asked
+from headwater.models import RetrievalResult
 from headwater.store import db
 from headwater.store.effects import Batch, Call, Rows, Steps
-from headwater.store.question import Lexical, Question
-from headwater.telemetry import Spans
 
 
-class AsyncRetriever(Asker):
-    """`Retriever` for asyncio: the same arguments, and ``await``. Made by `connect`; close it, or use ``async with``."""
+class AsyncRetriever(AnyRetriever[Coroutine[Any, Any, RetrievalResult]]):
+    """`Retriever` for asyncio: the same arguments, and ``await``. Made by `connect`, which may be awaited, or else is when
+    ``async with`` begins or the first question is asked; close it, or use ``async with``.
+    """
 
-    def __init__(
-        self,
-        dsn: str,
-        *,
-        embedder: str | Embedder,
-        schema: str = "headwater",
-        hosted_sensitivities: Iterable[str] = (),
-        telemetry: Spans | None = None,
-    ) -> None:
-        super().__init__(
-            dsn, embedder=embedder, schema=schema, hosted_sensitivities=hosted_sensitivities, telemetry=telemetry
-        )
-        self._pool = db.make_async_pool(dsn)
+    is_async: ClassVar[bool] = True
+
+    def _make_pool(self) -> None:
+        self._pool = db.make_async_pool(self._dsn)
         self._opening = asyncio.Lock()
         self._is_new = True  # neither opened nor closed
 
-    @classmethod
-    def connect(
-        cls,
-        dsn: str,
-        *,
-        embedder: str | Embedder,
-        schema: str = "headwater",
-        hosted_sensitivities: Iterable[str] = (),
-        telemetry: Spans | None = None,
-    ) -> Self:
-        """A retriever that connects when ``async with`` begins, or with the first question. See `Retriever.connect`."""
-        return cls(
-            dsn, embedder=embedder, schema=schema, hosted_sensitivities=hosted_sensitivities, telemetry=telemetry
-        )
-
-    async def retrieve(
-        self,
-        query: str,
-        *,
-        authorization: Authorization,
-        scope: Scope | None = None,
-        scopes: Iterable[Scope] | None = None,
-        top_k: int = TOP_K.default,
-        candidates: int | None = None,
-        lexical: Lexical = "off",
-        fusion: Fusion = "rrf",
-        rrf_k: int = RRF_K.default,
-        filter: Mapping[str, Any] | None = None,
-        reranker: Reranker | None = None,
-        on_rerank_error: OnRerankError = "raise",
-        sensitivities: Iterable[str] | None = None,
-        generation: int | None = None,
-        exact: bool = False,
-        max_result_bytes: int = RESULT_BYTES.default,
-        max_context_tokens: int = CONTEXT_TOKENS.default,
-        on_access_denied: OnAccessDenied | None = None,
-        redactor: Redactor | None = None,
-        rewriter: Rewriter | None = None,
-        post_processors: str | Sequence[PostProcessor] = (),
-    ) -> RetrievalResult:
-        """See `Retriever.retrieve`. Models and code of yours run in a thread, so that the event loop goes on."""
-        question = Question.checked(
-            query,
-            authorization=authorization,
-            scope=scope,
-            scopes=scopes,
-            top_k=top_k,
-            candidates=candidates,
-            lexical=lexical,
-            fusion=fusion,
-            rrf_k=rrf_k,
-            filter=filter,
-            sensitivities=sensitivities,
-            generation=generation,
-            exact=exact,
-            max_result_bytes=max_result_bytes,
-            max_context_tokens=max_context_tokens,
-        )
-        hooks = Hooks.checked(
-            reranker=self._rerankers.bounded(reranker),
-            on_rerank_error=on_rerank_error,
-            redactor=redactor,
-            rewriter=rewriter,
-            post_processors=post_processors,
-            on_access_denied=on_access_denied,
-        )
-        async with Audit(on_access_denied) as audit:
-            with self._request(question) as request, db.translated(self._schema):
-                return await self._walk(Steps(recipe(question, self._means, hooks, audit, request=request)))
+    async def _answer(self, checked: Callable[[], Asked]) -> RetrievalResult:
+        asked = checked()
+        async with asked.audit:
+            with self._request(asked.question) as request, db.translated(self._schema):
+                return await self._walk(self._steps(asked, request))
 
     async def _walk(self, steps: Steps) -> RetrievalResult:
         try:
@@ -174,6 +91,10 @@ class AsyncRetriever(Asker):
         async with self._opening:
             self._is_new = False
             await self._pool.close()
+
+    def __await__(self) -> Generator[Any, Any, Self]:
+        """``retriever = await AsyncRetriever.connect(…)``: its database has answered and holds corpora."""
+        return self.__aenter__().__await__()
 
     async def __aenter__(self) -> Self:
         with db.translated(self._schema):

@@ -2,16 +2,15 @@
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any, Final, Literal, overload
 
 from headwater.answering.host_code import answered, check_not_async
-from headwater.bound import Bound
+from headwater.answering.bound import Bound, is_async
 from headwater.errors import StoreError, ValidationError
 from headwater.models import Citation, Frozen, RetrievalResult, Trust
 
 if TYPE_CHECKING:
-    from headwater.bound import AsyncSearching, Searching
+    from headwater.answering.bound import AsyncSearching, Searching
 
 Message = Mapping[str, Any]
 """``role`` and ``content``; the content is a text, or a list of parts of which those with a ``text`` are read."""
@@ -82,11 +81,6 @@ def context_provider(
     check_not_async(query, "query")
     provider = AsyncContextProvider if is_async(retriever) else ContextProvider
     return provider(retriever, arguments, query)  # type: ignore[arg-type]  # is_async knows which of the two it is
-
-
-def is_async(retriever: object) -> bool:
-    """Its `retrieve` must be awaited."""
-    return iscoroutinefunction(getattr(retriever, "retrieve", None))
 
 
 def _asked(query: Query, messages: Sequence[Message]) -> str | None:

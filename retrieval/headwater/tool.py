@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final, overload
 
-from headwater.bound import Bound
-from headwater.context import is_async
+from headwater.answering.bound import Bound, is_async
 from headwater.errors import ValidationError
 from headwater.models import Citation, Frozen, RetrievalResult, Trust
 
 if TYPE_CHECKING:
-    from headwater.bound import AsyncSearching, Searching
+    from headwater.answering.bound import AsyncSearching, Searching
 
 NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
 PARAMETERS: Final[Mapping[str, Any]] = {

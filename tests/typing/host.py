@@ -105,6 +105,8 @@ def asks(dsn: str) -> None:
         )
         retriever.retrieve("q", scopes=[SCOPE, SCOPE], authorization=ALICE, reranker=Reversed())
     Retriever.connect(dsn, embedder=ArrayEmbedder()).close()
+    with Retriever(dsn, embedder="hash:64") as retriever:
+        assert_type(retriever, Retriever)
 
 
 async def asks_and_waits(dsn: str) -> None:
@@ -112,7 +114,9 @@ async def asks_and_waits(dsn: str) -> None:
         assert_type(retriever, AsyncRetriever)
         result = await retriever.retrieve("q", scope=SCOPE, authorization=ALICE, on_access_denied=audited)
         assert_type(result, RetrievalResult)
-    await AsyncRetriever.connect(dsn, embedder="hash:64").close()
+    retriever = await AsyncRetriever.connect(dsn, embedder="hash:64")
+    assert_type(retriever, AsyncRetriever)
+    await retriever.close()
 
 
 def reads(result: RetrievalResult) -> None:

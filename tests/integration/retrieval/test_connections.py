@@ -11,7 +11,7 @@ from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
 from activities.store.migrate import migrate
-from headwater import AsyncRetriever, Retriever, Scope, StoreError, ValidationError
+from headwater import AsyncRetriever, LimitError, Retriever, Scope, StoreError, ValidationError
 from headwater.embedders.hashing import HashEmbedder
 from headwater.store import db
 from tests.integration.retrieval.conftest import ALICE, Ask, Asker
@@ -170,6 +170,50 @@ def test_a_closed_retriever_says_so(reading: str, scope: Scope, embedder: HashEm
 
     with pytest.raises(StoreError, match="closed"):
         retriever.retrieve("text", scope=scope, authorization=ALICE)
+
+
+def test_a_retriever_that_was_not_connected_opens_with_the_first_question_and_closes_for_good(
+    reading: str, scope: Scope, embedder: HashEmbedder
+) -> None:
+    retriever = Retriever(reading, embedder=embedder)
+    with ThreadPoolExecutor(8) as asking:
+        asked = [asking.submit(retriever.retrieve, "text", scope=scope, authorization=ALICE) for _ in range(8)]
+        assert [each.result().hits for each in asked] == [()] * 8
+    retriever.close()
+    with pytest.raises(StoreError, match="closed"):
+        retriever.retrieve("text", scope=scope, authorization=ALICE)
+
+
+def test_a_retriever_that_was_never_used_can_be_closed(reading: str, scope: Scope, embedder: HashEmbedder) -> None:
+    retriever = Retriever(reading, embedder=embedder)
+    retriever.close()
+    with pytest.raises(StoreError, match="closed"):
+        retriever.retrieve("text", scope=scope, authorization=ALICE)
+
+
+async def test_a_retriever_connects_where_it_is_connected_awaited_or_entered(
+    reading: str, scope: Scope, embedder: HashEmbedder
+) -> None:
+    nothing = "There is nothing where this one would be."
+    with pytest.raises(StoreError, match="headwater migrate"):
+        Retriever.connect(reading, embedder=embedder, schema=nothing)
+    with pytest.raises(StoreError, match="headwater migrate"), Retriever(reading, embedder=embedder, schema=nothing):
+        pass
+    with pytest.raises(StoreError, match="headwater migrate"):
+        await AsyncRetriever.connect(reading, embedder=embedder, schema=nothing)
+
+    retriever = await AsyncRetriever.connect(reading, embedder=embedder)
+    async with retriever:
+        assert (await retriever.retrieve("text", scope=scope, authorization=ALICE)).hits == ()
+
+
+async def test_what_is_wrong_with_a_question_is_told_where_its_answer_is_awaited(
+    reading: str, scope: Scope, embedder: HashEmbedder
+) -> None:
+    async with AsyncRetriever.connect(reading, embedder=embedder) as retriever:
+        asked = retriever.retrieve("text", scope=scope, authorization=ALICE, top_k=0)
+        with pytest.raises(LimitError, match="top_k"):
+            await asked
 
 
 async def test_an_async_retriever_opens_with_the_first_question_and_closes_for_good(

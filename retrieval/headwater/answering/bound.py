@@ -1,6 +1,7 @@
 """A retriever with all but the query settled by the host: what a prompt or a model may use, and cannot widen."""
 
 from collections.abc import Mapping
+from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
 
 from headwater.errors import ValidationError
@@ -30,3 +31,8 @@ class Bound(Generic[S]):
             raise ValidationError("query is what is asked later: give the other arguments of retrieve.")
         self.retriever = retriever
         self.arguments = dict(arguments)
+
+
+def is_async(retriever: object) -> bool:
+    """Its `retrieve` must be awaited: it says so itself, or can be seen to be one of a host's own that must."""
+    return getattr(retriever, "is_async", False) is True or iscoroutinefunction(getattr(retriever, "retrieve", None))
