@@ -12,6 +12,7 @@ from headwater.answering.asking import AnyRetriever, Asked
 from headwater.models import RetrievalResult
 from headwater.store import db
 from headwater.store.effects import Batch, Call, Rows, Steps
+from headwater.store.statements import statement
 
 
 class AsyncRetriever(AnyRetriever[Coroutine[Any, Any, RetrievalResult]]):
@@ -82,7 +83,7 @@ class AsyncRetriever(AnyRetriever[Coroutine[Any, Any, RetrievalResult]]):
         async with self._opening:
             if self._is_new:
                 async with await db.connect_async(self._dsn) as connection:
-                    await connection.execute(db.statement("ready", self._schema), {})
+                    await connection.execute(statement("ready", self._schema), {})
                 await self._pool.open()
                 self._is_new = False
 

@@ -12,6 +12,7 @@ from headwater.answering.asking import AnyRetriever, Asked
 from headwater.models import RetrievalResult
 from headwater.store import db
 from headwater.store.effects import Batch, Call, Rows, Steps
+from headwater.store.statements import statement
 
 
 class Retriever(AnyRetriever[RetrievalResult]):
@@ -83,7 +84,7 @@ class Retriever(AnyRetriever[RetrievalResult]):
         with self._opening:
             if self._is_new:
                 with db.connect(self._dsn) as connection:
-                    connection.execute(db.statement("ready", self._schema), {})
+                    connection.execute(statement("ready", self._schema), {})
                 self._pool.open()
                 self._is_new = False
 

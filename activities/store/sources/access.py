@@ -19,7 +19,7 @@ from headwater.contracts import AccessOutcome, Conflict, Grants, SetSourceAccess
 from headwater.contracts.deletion import check_tenant
 from headwater.errors import AccessError
 from headwater.models import Authorization, Scope
-from headwater.store.db import statement
+from headwater.store.statements import statement
 
 STEP: Final = "set_access"
 TOO_WIDE: Final = "too_many_grantees"

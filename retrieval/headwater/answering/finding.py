@@ -11,7 +11,7 @@ from headwater.store.effects import Effect, Statement, fetched
 from headwater.store.question import Question
 from headwater.store.routes import USUAL, Route, Routes
 from headwater.store.rows import Found, read_rows, unreadable
-from headwater.store.search import Space, Terms, asker, generations_statement, search_parameters, search_statement
+from headwater.store.search import Space, Terms, generations_statement, search_parameters, search_statement
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ def look(
         moved = False
         for one, (scope, _) in zip(found, pairs, strict=True):
             if one.is_unreadable:
-                statement = Statement(generations_statement(schema), asker(question, scope))
+                statement = Statement(generations_statement(schema), question.parameters(scope))
                 raise unreadable(question, scope, (yield from fetched(statement))[0])
             moved |= _has_moved(one, scope, asked[scope], question, routes)
         if not moved:

@@ -15,11 +15,11 @@ import psycopg
 from headwater.answering.host_code import answered
 from headwater.limits import DENIED_SOURCES, ERROR_CHARACTERS
 from headwater.models import AccessDenied, Scope
-from headwater.store.db import reason, statement
+from headwater.store.db import reason
 from headwater.store.effects import Statement
 from headwater.store.question import Question
 from headwater.store.rows import Candidate
-from headwater.store.search import asker, asker_of_all
+from headwater.store.statements import statement
 
 OnAccessDenied = Callable[[AccessDenied], object]
 
@@ -39,7 +39,7 @@ def recheck_statement(schema: str, question: Question, revisions: Iterable[int])
     return Statement(
         statement("recheck", schema),
         {
-            **asker_of_all(question),
+            **question.parameters_of_all(),
             "revisions": list(dict.fromkeys(revisions)),
         },
     )
@@ -47,8 +47,8 @@ def recheck_statement(schema: str, question: Question, revisions: Iterable[int])
 
 def denied_statement(schema: str, question: Question, scope: Scope) -> Statement:
     """Names what a corpus holds and this reader may not read."""
-    sql = statement("denied", schema, pointer=question.pointer, denied=DENIED_SOURCES)
-    return Statement(sql, asker(question, scope))
+    sql = statement("denied", schema, pointer=question.pointer, most=DENIED_SOURCES)
+    return Statement(sql, question.parameters(scope))
 
 
 Source = tuple[Scope, str]

@@ -6,11 +6,10 @@ from typing import Any, Final
 from headwater.chunking.headings import Heading, scan_headings
 from headwater.prompts.expansion import Reach, Surroundings
 from headwater.prompts.keys import Key
-from headwater.store.db import statement
 from headwater.store.effects import Statement
 from headwater.store.question import Question
 from headwater.store.rows import Candidate
-from headwater.store.search import asker_of_all
+from headwater.store.statements import statement
 
 # A text of more is put together again from its passages. In its Markdown, at worst a comment in a program passes for a heading,
 # as nobody reads from the beginning where fenced code began, and a section is shown shorter.
@@ -23,7 +22,7 @@ def surroundings_statement(schema: str, question: Question, candidates: Sequence
     return Statement(
         statement("surroundings", schema),
         {
-            **asker_of_all(question),
+            **question.parameters_of_all(),
             "revisions": [candidate.rev_id for candidate in candidates],
             "numbers": [candidate.chunk_no for candidate in candidates],
             "starts": [candidate.start for candidate in candidates],

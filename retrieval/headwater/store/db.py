@@ -1,15 +1,11 @@
-"""Postgres as the library uses it: its statements, its connections, and what its errors mean to a host."""
+"""Postgres as the library uses it: its connections, and what its errors mean to a host."""
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache, lru_cache
-from importlib import resources
-from types import MappingProxyType
 from typing import Any, Final
 
 import psycopg
-from psycopg import IsolationLevel, errors, sql
+from psycopg import IsolationLevel, errors
 from psycopg.conninfo import conninfo_to_dict
 from psycopg_pool import AsyncConnectionPool, ConnectionPool, PoolClosed, PoolTimeout
 
@@ -17,51 +13,11 @@ from headwater.errors import StoreError
 from headwater.limits import STATEMENT_S
 from headwater.store.dsn import is_quotable, not_reached
 from headwater.store.effects import Batch, Rows
+from headwater.store.statements import statement
 
 POOL_SIZE: Final = 4
 WAIT_S: Final = 10.0  # for a connection
 GLANCE_S: Final = 1.0  # the part of it after which the server is asked why the pool got none
-
-_HEADING = re.compile(r"^-- ([a-z0-9_]+) --\n", re.MULTILINE)
-_COMMENT = re.compile(r"^--.*\n", re.MULTILINE)
-_PLACE = re.compile(r"\{([a-z_]+)\}")
-
-
-@lru_cache(maxsize=512)
-def statement(name: str, schema: str, *, written: tuple[tuple[str, str], ...] = (), **places: int | str) -> bytes:
-    """The block ``name`` of ``queries/`` with its parts, the quoted schema and what is given here in place.
-
-    Blocks are named by headings. ``{name}`` puts in place: a number, written out; the block that a text of ``places`` names, as
-    ``pointer`` does, which says what is read; or else the block of that name. ``written`` is SQL that stands for a name. To be
-    executed with parameters, if only ``{}``: psycopg then reads the ``%%`` of a schema's name as ``%``.
-    """
-    quoted = sql.Identifier(schema).as_string(None).replace("%", "%%")
-    known = {"schema": quoted, **dict(written)}
-
-    def part(place: re.Match[str]) -> str:
-        if place[1] in known:
-            return known[place[1]]
-        chosen = places.get(place[1], place[1])
-        return fill(_blocks()[chosen]) if isinstance(chosen, str) else str(chosen)
-
-    def fill(block: str) -> str:
-        return _PLACE.sub(part, block)
-
-    return fill(_blocks()[name]).encode()
-
-
-@cache
-def _blocks() -> Mapping[str, str]:
-    files = resources.files("headwater.store").joinpath("queries").iterdir()
-    texts = [file.read_text("utf-8") for file in files if file.name.endswith(".sql")]
-    parts = [part for text in texts for part in _HEADING.split(text)[1:]]
-    # Without comments and indents all statements but the searches stay below the 4,096 bytes up to which psycopg remembers
-    # their parameters; beyond, it looks for them in every call, which takes about 0.2 ms.
-    lines = (_COMMENT.sub("", part) for part in parts[1::2])
-    return MappingProxyType(
-        dict(zip(parts[::2], (" ".join(block.split()).rstrip(";") for block in lines), strict=True))
-    )
-
 
 # Each statement is prepared at its first use. UTF-8, whatever PGCLIENTENCODING says.
 _CONNECTION: Final[dict[str, Any]] = {

@@ -109,7 +109,36 @@ class Question:
     @property
     def pointer(self) -> str:
         """The block of SQL that says what is read."""
-        return "pointer" if self.generation is None else "pointer_at"
+        return "pointer_now" if self.generation is None else "pointer_at"
+
+    def parameters(self, scope: Scope) -> dict[str, Any]:
+        """What is bound in every statement about one corpus: which, as of when, who asks, and which labels may be shown."""
+        return {
+            "tenant": scope.tenant_id,
+            "resource": scope.resource_id,
+            "corpus": scope.corpus_id,
+            "generation": self.generation,
+            **self._gate_parameters(),
+        }
+
+    def parameters_of_all(self) -> dict[str, Any]:
+        """The same for the statements that look at all corpora of a question at once, whatever generation they show."""
+        return {
+            "tenant": self.authorization.tenant_id,  # of every corpus of a question
+            "resources": [scope.resource_id for scope in self.scopes],
+            "corpora": [scope.corpus_id for scope in self.scopes],
+            **self._gate_parameters(),
+        }
+
+    def _gate_parameters(self) -> dict[str, Any]:
+        """What the gates ask for beside the tenant."""
+        who = self.authorization
+        return {
+            "principal": who.principal_id,
+            "groups": list(who.group_ids),
+            "access_version": who.access_version,
+            "labels": list(self.labels),
+        }
 
 
 def _query(query: object) -> str:

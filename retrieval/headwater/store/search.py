@@ -24,9 +24,9 @@ from headwater.limits import (
     WALKED_SOME,
 )
 from headwater.models import Scope
-from headwater.store.db import statement
 from headwater.store.question import Lexical, Question
 from headwater.store.routes import SHARED
+from headwater.store.statements import statement
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ def search_statement(
 
 # Blocks that stand for a place of the statements, and numbers.
 _Places = Mapping[str, int | str]
-_FILTERED: Final[_Places] = {"described": "described", "narrowed": "narrowed_by_filter"}
+_FILTERED: Final[_Places] = {"described": "described_by_origin", "narrowed": "narrowed_by_filter"}
 _UNFILTERED: Final[_Places] = {"described": "undescribed", "narrowed": "none"}
 _LEXICAL: Final[_Places] = {"known": "with_lexicon", "found": "found_by_both"}
 _LEGS: Final[Mapping[Lexical, _Places]] = {
@@ -120,7 +120,7 @@ def search_parameters(
     question: Question, scope: Scope, space: Space, vector: str, terms: Terms | None = None
 ) -> dict[str, Any]:
     """What is bound in it: the asker, one of the query's forms as a vector, and as terms if the lexical leg is asked for."""
-    bound = {**asker(question, scope), "identity": space.embedder_identity, "vector": vector}
+    bound = {**question.parameters(scope), "identity": space.embedder_identity, "vector": vector}
     if question.filter is not None:
         bound |= filter_parameters(question.filter)
     if terms is not None:
@@ -136,35 +136,6 @@ def search_parameters(
 def generations_statement(schema: str) -> bytes:
     """The SQL that says which generations can be read."""
     return statement("generations", schema)
-
-
-def asker(question: Question, scope: Scope) -> dict[str, Any]:
-    """The parameters that every statement takes: which corpus, as of when, who asks, and which labels may be shown."""
-    who = question.authorization
-    return {
-        "tenant": scope.tenant_id,
-        "resource": scope.resource_id,
-        "corpus": scope.corpus_id,
-        "principal": who.principal_id,
-        "groups": list(who.group_ids),
-        "access_version": who.access_version,
-        "generation": question.generation,
-        "labels": list(question.labels),
-    }
-
-
-def asker_of_all(question: Question) -> dict[str, Any]:
-    """The same for the statements that look at all corpora of a question at once, whatever generation they show."""
-    who = question.authorization
-    return {
-        "tenant": who.tenant_id,  # of every corpus of a question
-        "resources": [scope.resource_id for scope in question.scopes],
-        "corpora": [scope.corpus_id for scope in question.scopes],
-        "principal": who.principal_id,
-        "groups": list(who.group_ids),
-        "access_version": who.access_version,
-        "labels": list(question.labels),
-    }
 
 
 def as_halfvec(vector: NDArray[np.float32]) -> str:

@@ -1,6 +1,7 @@
 -- What is read: the build and generation that a corpus shows, or one of its past.
+-- places: pointer known
 
--- pointer --
+-- pointer_now --
 -- What the corpus shows, where that lies, and in which space.
 SELECT c.scope_id, c.live_build AS build_id, c.live_gen AS generation, x.embedder_identity, x.dimensions, b.slab, b.lexicon, b.n_counted,
        EXISTS (SELECT FROM {schema}.tombstone t WHERE t.scope_id = c.scope_id) AS has_tombstones

@@ -1,6 +1,7 @@
--- The lexical leg. A passage matches if it has any term of the question; {score} says how well. Where each passage that a reader may
+-- The lexical leg. A passage matches if it has any term of the question; the score says how well. Where each passage that a reader may
 -- read is looked at, there is no more to it. Else an index gives the passages that have a term: they are weighed, which is cheap,
 -- and from the best on it is asked whether this reader may see them, until there are enough.
+-- places: score is_picked those postings normalisation telling
 
 -- none --
 

@@ -1,4 +1,5 @@
 -- What is asked beside the search: the last look before anything is disclosed, and what the host is told.
+-- places: most
 
 -- recheck --
 -- For each revision about to be disclosed, in all corpora of a question at once: may its source be read now, is it still there
@@ -25,7 +26,7 @@ JOIN {schema}.span sp ON sp.source_pk = s.source_pk
 WHERE s.scope_id = (SELECT scope_id FROM pointer) AND ({granted}) IS NOT TRUE
   AND {visible} AND {labelled} AND {alive}
 ORDER BY s.source_id
-LIMIT {denied};
+LIMIT {most};
 
 -- granted_sources --
 -- Of these ids, those that the asker is granted now, whatever the corpus shows of them: what the workers ask before they act

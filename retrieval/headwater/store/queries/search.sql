@@ -1,5 +1,8 @@
--- The search: one statement for a corpus, one snapshot for both legs. {slab}, {dimensions} and limits are numbers, written out so
--- that the one generic plan knows them. {filtered} is what a filter says of d, the document's metadata, and of c, the passage.
+-- The search: one statement for a corpus, one snapshot for both legs. What `search_statement` puts in place are blocks, by which legs
+-- and filters a question has; what the filter says of d, the document's metadata, and of c, the passage (filtered); and numbers,
+-- written out so that the one generic plan knows them.
+-- places: lexical found is_exact told described narrowed filtered
+-- places: slab dimensions candidates few_chunks sampled walked walked_some
 --
 -- A leg gives rev_id, chunk_no, source_id, its score and its rank: the best first, and equal ones by source and number.
 
@@ -18,7 +21,7 @@ FROM (SELECT * FROM {schema}.span WHERE source_pk = s.source_pk OFFSET 0) sp
 WHERE {visible} AND {labelled} AND {alive}
 LIMIT 1
 
--- described --
+-- described_by_origin --
 -- What the origin said of the document, where a filter asks for it.
 (SELECT v.metadata FROM {schema}.document_version v WHERE v.version_id = sp.version_id)
 

@@ -1,4 +1,5 @@
 -- How a connection of the library is set up.
+-- places: statement_s
 
 -- session --
 -- Planning these statements takes as long as searching a small corpus, so one generic plan is kept for each. It may be
