@@ -1,11 +1,13 @@
 """Thousands of passages at once, in clusters as real ones are, and what a search among them should find."""
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from headwater.store.search import as_halfvec
 from tests.integration.retrieval.corpus_rows import CorpusRows
 
 TOPICS = 50
@@ -27,7 +29,9 @@ class Many:
 
     def nearest(self, question: NDArray[np.float64], allowed: Sequence[int], count: int) -> list[tuple[str, int]]:
         """Source and number of the ``count`` passages nearest to a question among those of the sources ``allowed``."""
-        stored = question.astype(np.float16).astype(np.float64)
+        # As the statement gets it: written with six digits, the number beside a border of half precision falls on its other side.
+        written = json.loads(as_halfvec(question.astype(np.float32)))
+        stored = np.array(written, dtype=np.float32).astype(np.float16).astype(np.float64)
         stored /= np.linalg.norm(stored)
         passages = [
             (1 - float(self.vectors[source, number] @ stored), self.ids[source], number + 1)
