@@ -72,13 +72,14 @@ class ReindexBeginner:
 
     def _space(self, wanted: BeginReindex) -> SpaceSpec:
         live = live_build(self._store, wanted.scope)
-        spec, sizes, language = self._embedder, self._sizes, self._language
-        # What is asked for changes, and nothing beside it; asked for nothing, the corpus gets what a new one would.
+        spec, sizes = self._embedder, self._sizes
+        # What is asked for changes, and nothing beside it; asked for nothing, the corpus gets the space that a new one would.
         if live is not None and (wanted.embedder or wanted.chunker or wanted.language):
             spec = live.embedder_spec
             sizes = self._sizes if wanted.chunker else parse_chunker(live.chunker, self._sizes)
-            language = live.lexicon.partition(":")[2] if live.lexicon else language
-        language = _language(wanted.language or language)
+        # Its language is what its texts are written in, which no setting of the workers' knows better than whoever made it.
+        own = None if live is None else live.language
+        language = _language(wanted.language or own or self._language)
         spec = wanted.embedder or spec
         sizes = sizes if wanted.chunker is None else parse_chunker(wanted.chunker, self._sizes)
         try:

@@ -98,7 +98,7 @@ class ReindexCorpus:
         begun = self._carried.begun or await self._begin(order)
         if begun.is_live:
             self._note(phase="done")
-            return _result(begun.build_id, begun.generation, begun.sources, begun.chunks)
+            return self._result(begun.build_id, begun.generation, begun.sources, begun.chunks)
         build = BuildRef(
             tenant_id=order.scope.tenant_id, build_id=begun.build_id, requested_by=order.requested_by
         )  # fmt: skip
@@ -124,7 +124,7 @@ class ReindexCorpus:
         await self._retire(order, begun, flipped)
         self._note(phase="done", sources=flipped.sources, chunks=flipped.chunks)
         await workflow.wait_condition(workflow.all_handlers_finished)
-        return _result(begun.build_id, flipped.generation, flipped.sources, flipped.chunks)
+        return self._result(begun.build_id, flipped.generation, flipped.sources, flipped.chunks)
 
     async def _begin(self, order: ReindexOrder) -> BegunReindex:
         wanted = BeginReindex(
@@ -240,6 +240,13 @@ class ReindexCorpus:
     def _note(self, **counts: Any) -> None:
         self._carried.counts = self._carried.counts.model_copy(update=counts)
 
-
-def _result(build: int, generation: int, sources: int, chunks: int) -> ReindexCorpusResult:
-    return ReindexCorpusResult(build=build, generation=generation, sources=sources, chunks=chunks, failed=0)
+    def _result(self, build: int, generation: int, sources: int, chunks: int) -> ReindexCorpusResult:
+        counts = self._carried.counts
+        return ReindexCorpusResult(
+            build=build,
+            generation=generation,
+            sources=sources,
+            chunks=chunks,
+            embedded_chunks=counts.embedded_chunks,
+            reused_chunks=counts.reused_chunks,
+        )

@@ -2,8 +2,8 @@
 
 What can be shown, by whoever reads or moves the pointer: generation N of a scope, if min_gen <= N <= head_gen and the last
 row of pointer_log with gen <= N and a kind of publish, delete, fork or flip names a build that is live or retired. Readers
-see that build at N, under today's grants, fences and tombstones. N needs no row of its own: a propagated deletion takes a
-generation too. The floor (min_gen) is read in the same statement as the spans: collection may raise it at any moment.
+see that build at N, under today's grants, fences and tombstones. N needs no row of its own: an older release wrote none for
+a propagated deletion. The floor (min_gen) is read in the same statement as the spans: collection may raise it at any moment.
 """
 
 from dataclasses import dataclass
@@ -32,6 +32,7 @@ class GenerationStatus(TypedDict):
     kind: str
     at: str
     sources: int
+    language: str | None  # of the build's words; None: it was made before there were any
 
 
 class GenerationListing(TypedDict):
@@ -208,4 +209,5 @@ def _generation(row: dict[str, Any]) -> GenerationStatus:
         "kind": row["kind"],
         "at": at.astimezone(UTC).isoformat(timespec="seconds"),
         "sources": row["sources"],
+        "language": row["language"],
     }

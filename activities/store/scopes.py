@@ -42,6 +42,11 @@ class LiveBuild:
     avgdl: float | None  # terms of a passage; None: none was written yet
     corpus: str  # tenant/resource/corpus
 
+    @property
+    def language(self) -> str | None:
+        """In which its words are stemmed."""
+        return None if self.lexicon is None else self.lexicon.partition(":")[2]
+
 
 def live_build(store: Store, scope: Scope) -> LiveBuild | None:
     """The live build of `scope`; `None` if nothing was ever synced there."""

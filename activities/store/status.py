@@ -38,6 +38,7 @@ class CorpusStatus(TypedDict):
     live_build: int
     pinned: bool
     space: SpaceStatus
+    language: str | None  # in which words are stemmed; None: made before there were any
     sources: int
     chunks: int
     by_state: dict[SourceState, int]
@@ -168,6 +169,7 @@ def _corpus(row: dict[str, Any]) -> CorpusStatus:
             "max_tokens": row["max_tokens"],
             "chunker": row["chunker"],
         },
+        "language": row["language"],
         "sources": row["sources"],
         "chunks": row["chunks"],
         "by_state": {SourceState(state): count for state, count in row["by_state"].items()},

@@ -87,10 +87,12 @@ class Life(RuleBasedStateMachine):
         known = [
             each for each in source_ids if self._ask("SELECT 1 FROM {schema}.source WHERE " + _SOURCE, source_id=each)
         ]
-        request_no = new_request(self.store, self.corpus)
+        request_no, (head, *_) = new_request(self.store, self.corpus), self._scope()
         result = delete_once(self.store, self.corpus.scope, source_ids, request_no=request_no, actor=None)
-        if known:
+        if result.generation > head:
             self.model.delete(known, result.generation)
+        else:  # nothing was there to be deleted, nor on its way
+            assert not any(each.deleted for each in result.sources)
 
     @rule(source_id=ids, grants=names, expiring=names)
     def grant(self, source_id: str, grants: frozenset[str], expiring: frozenset[str]) -> None:

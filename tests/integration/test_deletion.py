@@ -3,13 +3,15 @@
 import pytest
 
 from activities.store import Store
+from activities.store.generations import listing
 from activities.store.pages.publish import publish_page
 from activities.store.sources.deletion import delete_once
+from activities.store.sources.removal import remove_rag
 from headwater.contracts import DeleteSourcesResult
 from headwater.errors import ValidationError
 from headwater.models import Scope
 from tests.integration.asked import grant, new_request
-from tests.integration.hiding import derived, found
+from tests.integration.hiding import derived, found, hide
 from tests.integration.seen import seen, source_row, statuses, table
 from tests.integration.staging_factory import EVERYONE, Corpus, Document, make_corpus, publish, stage
 
@@ -39,6 +41,20 @@ def test_a_deleted_id_is_not_deleted_again(store: Store, corpus: Corpus) -> None
     assert outcome(delete(store, corpus, "doc")) == {"doc": False}
     grant(store, corpus, "doc", 9, principal_ids=("alice",))
     assert outcome(delete(store, corpus, "doc")) == {"doc": True}, "its grants were there"
+
+
+def test_what_is_not_there_to_be_deleted_takes_no_generation(store: Store, corpus: Corpus) -> None:
+    publish(store, corpus, derived("doc"), derived("summary", "doc"))
+    with store.connection() as connection:  # as what hosts push
+        connection.execute("UPDATE headwater.source SET owner = NULL")
+    request_no = new_request(store, corpus, "PropagateDeletion")
+    hidden = hide(store, corpus, "doc", request_no=request_no)
+    remove_rag(store, corpus.scope, request_no=request_no)
+
+    result = delete(store, corpus, "summary", "unheard-of")
+    assert outcome(result) == {"summary": False, "unheard-of": False}
+    assert result.generation == hidden.gen == table(store, "scope")[0]["head_gen"]
+    assert listing(store, corpus.scope)["generations"][0]["generation"] == hidden.gen
 
 
 def test_a_repeated_request_answers_the_same_and_deletes_nothing_new(store: Store, corpus: Corpus) -> None:

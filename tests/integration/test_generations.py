@@ -59,7 +59,7 @@ def test_who_moved_the_pointer_is_written_down(store: Store, three: Corpus) -> N
 
 
 def test_a_generation_without_a_row_of_its_own_shows_what_came_before(store: Store, three: Corpus) -> None:
-    with store.connection() as connection:  # as a propagated deletion takes one
+    with store.connection() as connection:  # as a propagated deletion of an older release took one
         connection.execute("UPDATE headwater.scope SET head_gen = head_gen + 1")
     publish(store, three, Document("d", ["d5"]))
     assert go_to(store, three, 4).generation == 4

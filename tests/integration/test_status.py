@@ -43,6 +43,7 @@ def test_a_corpus_is_shown_with_its_counts(store: Store, corpus: Corpus) -> None
                 "max_tokens": 16_384,
                 "chunker": CHUNKER,
             },
+            "language": "english",
             "sources": 4,
             "chunks": 2,
             "by_state": {"indexed": 2, "empty": 1, "failed": 1},

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from activities.store import Store
+from activities.store.generations import listing, set_generation
 from activities.store.sources.tombstones import IDS_MAX, closure, propagate
 from headwater.contracts.deletion import Reason
 from headwater.errors import AccessError, LimitError, ScopeError, ValidationError
@@ -170,6 +171,25 @@ def test_hiding_takes_a_generation_and_moves_neither_pointer_nor_build(store: St
     (after,) = table(store, "scope")
     assert hidden.gen == after["head_gen"] == before["head_gen"] + 1
     assert after["live_gen"] == before["live_gen"] and table(store, "build") == builds
+
+
+def test_the_generation_is_listed_with_what_it_hid_and_a_repeat_takes_none(store: Store, summaries: Corpus) -> None:
+    hidden = hide(store, summaries, "doc:erp", request_no=new_request(store, summaries, "PropagateDeletion"))
+    first, *others = listing(store, summaries.scope)["generations"]
+    assert (first["generation"], first["kind"], first["sources"]) == (hidden.gen, "delete", 3)
+    assert first["build"] == summaries.build.build_id and [row["generation"] for row in others] == [1]
+    assert set_generation(store, summaries.scope, hidden.gen).generation == hidden.gen
+
+
+def test_two_repeats_at_once_take_one_generation(store: Store, summaries: Corpus, database: str) -> None:
+    request_no = new_request(store, summaries)
+    with ThreadPoolExecutor(2) as threads, store.connection() as connection:
+        with connection.transaction():
+            connection.execute(of_schema(store, "SELECT FROM {schema}.scope FOR NO KEY UPDATE"), {})
+            asked = [threads.submit(hide, store, summaries, "doc:erp", request_no=request_no) for _ in range(2)]
+            until(lambda: is_blocked(database, 2))
+        first, second = (each.result(timeout=60) for each in asked)
+    assert first == second and table(store, "scope")[0]["head_gen"] == first.gen
 
 
 def test_what_rests_on_a_chunk_rests_on_its_source(store: Store, corpus: Corpus) -> None:

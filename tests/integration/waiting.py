@@ -6,11 +6,11 @@ from collections.abc import Callable
 import psycopg
 
 
-def is_blocked(database: str) -> bool:
-    """Whether somebody waits for a lock there."""
+def is_blocked(database: str, waiters: int = 1) -> bool:
+    """Whether somebody waits for a lock there, or so many."""
     with psycopg.connect(database) as connection:
         waiting = "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
-        return connection.execute(waiting).fetchone() is not None
+        return len(connection.execute(waiting).fetchall()) >= waiters
 
 
 def until(is_so: Callable[[], bool]) -> None:

@@ -50,7 +50,8 @@ async def test_a_corpus_without_words_gets_them_and_nothing_is_embedded(
     assert count(store, "chunk", "tsv IS NULL AND bm IS NULL") == count(store, "chunk") > 0
 
     handle = await start_reindex(pipeline, chunker=CHUNKING.fingerprint, language="German")
-    await handle.result()
+    told = await handle.result()
+    assert (told.embedded_chunks, told.reused_chunks) == (0, DOCUMENTS * PARTS)
     progress: ReindexProgress = await handle.query("progress", result_type=ReindexProgress)
     assert (progress.embedded_chunks, progress.reused_chunks) == (0, DOCUMENTS * PARTS)
     assert lexicons(store) == [("retired", None), ("live", "words-1:german")]
@@ -58,7 +59,11 @@ async def test_a_corpus_without_words_gets_them_and_nothing_is_embedded(
     assert count(store, "build", f"state = 'live' AND n_counted = {DOCUMENTS * PARTS}") == 1  # before it was shown
 
     again = await (await start_reindex(pipeline, chunker=CHUNKING.fingerprint)).result()
-    assert again.generation == (await handle.result()).generation  # the language stays as the corpus has it
+    assert again.generation == told.generation  # the language stays as the corpus has it
+    assert (again.embedded_chunks, again.reused_chunks) == (0, 0)
+
+    await (await start_reindex(pipeline)).result()  # in the space of the workers, which write English
+    assert lexicons(store)[-1] == ("live", "words-1:german")
 
 
 async def test_words_are_written_with_the_passages(pipeline: Pipeline, store: Store, shelf: Shelf) -> None:

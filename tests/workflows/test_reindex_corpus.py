@@ -59,7 +59,9 @@ async def test_rounds_follow_each_other_until_the_build_is_level(temporal_client
     async with script.served(temporal_client):
         handle = await start(temporal_client)
         result = await handle.result()
-    assert result == ReindexCorpusResult(build=2, generation=7, sources=200, chunks=512)
+    assert result == ReindexCorpusResult(
+        build=2, generation=7, sources=200, chunks=512, embedded_chunks=720, reused_chunks=48
+    )
     kept = [call for call in script.calls if call.split()[0] in {"list_green", "publish_green", "flip_build"}]
     assert kept == [
         "list_green 1", "publish_green 1", "publish_green 2", "flip_build",

@@ -104,7 +104,8 @@ WHERE s.tenant_id = %(tenant_id)s AND s.resource_id = %(resource_id)s AND s.corp
 
 -- generations --
 -- Newest first. What the oldest one shows was made by the last row at or before it, which stands for it.
-SELECT greatest(l.gen, s.min_gen) AS generation, l.build_id AS build, l.kind, l.at, l.sources
+SELECT greatest(l.gen, s.min_gen) AS generation, l.build_id AS build, l.kind, l.at, l.sources,
+       nullif(split_part(b.lexicon, ':', 2), '') AS language
 FROM {schema}.scope s
 JOIN {schema}.pointer_log l USING (scope_id)
 JOIN {schema}.build b USING (build_id)

@@ -2,6 +2,7 @@
 -- What an operator sees of each corpus, or of one. Chunks are those that readers could see if they were granted everything.
 SELECT sc.tenant_id || '/' || sc.resource_id || '/' || sc.corpus_id AS corpus, sc.live_gen AS generation, sc.live_build, sc.pinned,
        p.embedder_spec, p.embedder_identity, p.dimensions, p.max_tokens, p.chunker,
+       nullif(split_part(b.lexicon, ':', 2), '') AS language,
        coalesce(states.total, 0)::bigint AS sources, seen.chunks,
        coalesce(states.by_state, '{}'::jsonb) AS by_state, coalesce(held.connectors, '[]'::jsonb) AS connectors
 FROM {schema}.scope sc

@@ -9,6 +9,15 @@ RETURNING head_gen, set_config('plan_cache_mode', 'force_generic_plan', true),
           set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
           set_config('enable_mergejoin', 'off', true);
 
+-- log_generation --
+-- So that a listing names it. Shown by itself it is what was published before it, in the build that showed that; where
+-- nothing was, it shows nothing.
+INSERT INTO {schema}.pointer_log (scope_id, build_id, gen, kind, sources)
+SELECT %(scope_id)s, l.build_id, %(gen)s, 'delete', %(sources)s
+FROM {schema}.pointer_log l
+WHERE l.scope_id = %(scope_id)s AND l.gen <= %(gen)s AND l.kind IN ('publish', 'delete', 'fork', 'flip')
+ORDER BY l.gen DESC, l.id DESC LIMIT 1;
+
 -- dependants --
 -- One level of the walk: the sources that name one of these ids, or a chunk of it, in a version that was published and is
 -- kept. While the edges of a renamed source are being rewritten, an edge with either of its ids counts for both.

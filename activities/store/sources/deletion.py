@@ -19,7 +19,8 @@ def delete_once(
 ) -> DeleteSourcesResult:
     """What was deleted, in the order it was asked for, whoever owns it. A repeat answers the same.
 
-    Every id that has a row is fenced, also where nothing was left of it: what is on its way to it was read before.
+    An id is fenced also where nothing was left of it and something is on its way to it, which was read before. Where there is
+    neither, nothing is deleted and no generation taken.
     """
     with store.connection() as connection:
         scope_id = find_scope(connection, store.schema, scope)
@@ -30,11 +31,12 @@ def delete_once(
                 return DeleteSourcesResult.model_validate(known)
             asked = {"scope_id": scope_id, "source_ids": list(source_ids)}
             found = connection.execute(queries(store.schema, "deletion")["found"], asked).fetchall()
-            held = {source_id for _, source_id, is_held in found if is_held}
+            held = {source_id for _, source_id, is_held, _ in found if is_held}
+            ended = [source_pk for source_pk, _, is_held, is_on_its_way in found if is_held or is_on_its_way]
             gen = pointer.head_gen
-            if found:
+            if ended:
                 gen += 1
-                end_sources(connection, store.schema, [source_pk for source_pk, _, _ in found], gen)
+                end_sources(connection, store.schema, ended, gen)
                 move_pointer(connection, store.schema, pointer, gen, published=0, deleted=len(held))
             result = DeleteSourcesResult(
                 sources=tuple(DeletedSource(source_id=each, deleted=each in held) for each in source_ids),

@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from psycopg import Connection
+from psycopg import Connection, Rollback
 
 from activities.store.database import Store
 from activities.store.requests import audit, note_step, step_result
@@ -18,7 +18,7 @@ from headwater.models import Authorization, Scope
 STEP: Final = "propagate"
 LEVELS_MAX: Final = 8  # of derivation below the root
 IDS_MAX: Final = 4_096  # the root counted
-BATCH: Final = 64  # ids of one statement
+BATCH: Final = 128  # ids of one statement
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +57,11 @@ def propagate(
             return _known(known)
         authorize(connection, store.schema, scope, authorization, [source_id], service_principals)
         scope_id = find_scope(connection, store.schema, scope)
-        with connection.transaction():
+        with connection.transaction() as hiding:
             gen = _take_generation(connection, store.schema, scope_id)
             known = step_result(connection, store.schema, *key)
             if known is not None:
-                return _known(known)
+                raise Rollback(hiding)  # a repeat takes no generation
             is_service = check_granted(
                 connection, store.schema, scope_id, scope, authorization, [source_id], service_principals
             )
@@ -73,6 +73,8 @@ def propagate(
                 _check_settled(connection, store.schema, scope_id, ids)
             else:
                 drop_grants(connection, store.schema, scope_id, ids)
+            logged = {"scope_id": scope_id, "gen": gen, "sources": tombstoned}
+            connection.execute(queries(store.schema, "tombstones")["log_generation"], logged)
             done = Propagation(tuple(ids), reason, tombstoned, gen)
             detail = {
                 "source_id": source_id, "reason": reason, "ids": len(ids), "tombstoned": tombstoned,
@@ -80,7 +82,7 @@ def propagate(
             }  # fmt: skip
             audit(connection, store.schema, scope_id, actor=actor, action=STEP, detail=detail)
             note_step(connection, store.schema, *key, _noted(done))
-            return done
+    return done if known is None else _known(known)
 
 
 def closure(connection: Connection, schema: str, scope_id: int, root: str) -> list[str]:

@@ -232,7 +232,7 @@ class HeadwaterClient:
         retire_after_s: int | None = None,
     ) -> ReindexCorpusResult:
         """Build the corpus anew with another embedder, chunker or language and show that, while readers stay on the old one.
-        Takes its time. Where none of them is given, all are those of the workers.
+        Takes its time. Where none of them is given, embedder and chunker are those of the workers; the language stays.
 
         A re-index for the same that a client started is joined; any other that is under way is a `TransientError`.
         """

@@ -8,8 +8,8 @@ from headwater.contracts.shared import Output, WorkflowInput
 
 
 class ReindexCorpusInput(WorkflowInput):
-    """Input of ``ReindexCorpus``. Without ``embedder``, ``chunker`` and ``language`` all are those a new corpus
-    would get from the workers; where one is given, the others stay as the corpus has them."""
+    """Input of ``ReindexCorpus``. Without ``embedder``, ``chunker`` and ``language`` the first two are those a new corpus
+    would get from the workers; where one is given, the others stay as the corpus has them. The language always does."""
 
     embedder: Annotated[str, Field(min_length=1, max_length=1_024)] | None = None
     chunker: Annotated[str, Field(min_length=1, max_length=256)] | None = None
@@ -25,6 +25,8 @@ class ReindexCorpusResult(Output):
     sources: int
     chunks: int
     failed: int = 0
+    embedded_chunks: int = 0
+    reused_chunks: int = 0
 
 
 class ReindexProgress(Output):
