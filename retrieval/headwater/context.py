@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal, overload
 
-from headwater.answering.host_code import answered, check_not_async
 from headwater.answering.bound import Bound, is_async
+from headwater.answering.host_code import answered, check_not_async
 from headwater.errors import StoreError, ValidationError
 from headwater.models import Citation, Frozen, RetrievalResult, Trust
 

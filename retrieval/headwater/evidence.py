@@ -37,8 +37,8 @@ def evidence_from_citation(
 ) -> Evidence:
     """``citation`` as evidence. Nothing is read again: what the host knows of the content, it says.
 
-    ``content_hash`` is the host's, of what it keeps as evidence: SHA-256 of the passage, say. ``revision`` is the one that
-    the hash is of, if not the cited one's, then it is an error: evidence of another text would mislead.
+    ``content_hash`` is the host's, of what it keeps as evidence: SHA-256 of the passage, say. ``revision``, if the host says it, is
+    the one that the hash is of: another one than was cited is an error, for evidence of another text would mislead.
     """
     if not isinstance(citation, Citation):
         raise ValidationError("citation must be a headwater.Citation, as a result has them.")

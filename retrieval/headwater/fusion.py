@@ -13,7 +13,7 @@ from headwater.models import Hit
 T = TypeVar("T")
 Fusion = Literal["rrf", "weighted"]
 FUSIONS: Final = get_args(Fusion)
-Key = Any  # what names an item: hashable, and with an order
+ItemKey = Any  # what names an item: hashable, and with an order
 
 
 class FusedItem(NamedTuple, Generic[T]):
@@ -54,7 +54,7 @@ class Leg(Generic[T]):
         return [self.weight * (1.0 if high == low else (score - low) / (high - low)) for score in self.scores]
 
 
-def fuse(legs: Sequence[Leg[T]], *, fusion: Fusion, k: int, key: Callable[[T], Key]) -> list[FusedItem[T]]:
+def fuse(legs: Sequence[Leg[T]], *, fusion: Fusion, k: int, key: Callable[[T], ItemKey]) -> list[FusedItem[T]]:
     """The items of ``legs`` in one order. ``key`` says which are the same, and puts those of equal score and rank in order."""
     table = _Table([leg.items for leg in legs], key)
     return table.by_rank(k) if fusion == "rrf" else table.by_score(legs)
@@ -63,12 +63,12 @@ def fuse(legs: Sequence[Leg[T]], *, fusion: Fusion, k: int, key: Callable[[T], K
 class _Table(Generic[T]):
     """Which item stands where in which leg."""
 
-    def __init__(self, legs: Sequence[Sequence[T]], key: Callable[[T], Key]) -> None:
-        self._first: dict[Key, T] = {}
-        self._ranks: list[dict[Key, int]] = []
+    def __init__(self, legs: Sequence[Sequence[T]], key: Callable[[T], ItemKey]) -> None:
+        self._first: dict[ItemKey, T] = {}
+        self._ranks: list[dict[ItemKey, int]] = []
         self._names = [[key(item) for item in leg] for leg in legs]
         for leg, names in zip(legs, self._names, strict=True):
-            ranks: dict[Key, int] = {}
+            ranks: dict[ItemKey, int] = {}
             for item, name in zip(leg, names, strict=True):
                 self._first.setdefault(name, item)
                 ranks.setdefault(name, len(ranks) + 1)
@@ -78,7 +78,7 @@ class _Table(Generic[T]):
         # Counted in parts of one that every 1 / (k + rank) is a whole number of: 1/3 + 1/6 and 1/2 are a tie, and as floats
         # they need not be.
         parts = _common_multiple(k, max(map(len, self._ranks), default=0))
-        sums: dict[Key, int] = dict.fromkeys(self._first, 0)
+        sums: dict[ItemKey, int] = dict.fromkeys(self._first, 0)
         for ranks in self._ranks:
             for name, rank in ranks.items():
                 sums[name] += parts // (k + rank)
@@ -87,17 +87,17 @@ class _Table(Generic[T]):
     def by_score(self, legs: Sequence[Leg[T]]) -> list[FusedItem[T]]:
         """A leg that did not find an item adds nothing to it, as the worst that it did find."""
         whole = sum(leg.weight for leg in legs) or 1.0
-        sums: dict[Key, float] = dict.fromkeys(self._first, 0.0)
+        sums: dict[ItemKey, float] = dict.fromkeys(self._first, 0.0)
         for leg, names in zip(legs, self._names, strict=True):
-            seen: set[Key] = set()
+            seen: set[ItemKey] = set()
             for name, part in zip(names, leg.parts(), strict=True):
                 if name not in seen:
                     seen.add(name)
                     sums[name] += part / whole
         return [FusedItem(self._first[name], sums[name]) for name in self._order(sums)]
 
-    def _order(self, sums: Mapping[Key, float]) -> list[Key]:
-        best: dict[Key, int] = {}
+    def _order(self, sums: Mapping[ItemKey, float]) -> list[ItemKey]:
+        best: dict[ItemKey, int] = {}
         for ranks in self._ranks:
             for name, rank in ranks.items():
                 best[name] = min(rank, best.get(name, rank))
@@ -109,7 +109,7 @@ def _common_multiple(k: int, longest: int) -> int:
     return lcm(*range(k + 1, k + longest + 1))
 
 
-def _key(item: object) -> Key:
+def _key(item: object) -> ItemKey:
     if not isinstance(item, Hit):
         return item
     where, number = item.provenance, item.chunk_id.rpartition("#")[2]

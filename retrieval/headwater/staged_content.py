@@ -21,7 +21,7 @@ from headwater.store.db import reached, reason, unless_said
 PART_BYTES: Final = 1 << 20
 CONTENT_BYTES: Final = 256 << 20  # the functions in the database refuse more, too
 
-Call: TypeAlias = tuple[bytes, dict[str, Any]]
+FunctionCall: TypeAlias = tuple[bytes, dict[str, Any]]
 
 
 @runtime_checkable
@@ -110,14 +110,14 @@ class _Staging:
         self._bytes = 0
         self._digest = hashlib.sha256()
 
-    def open(self, scope: Scope, media_type: str) -> Call:
+    def open(self, scope: Scope, media_type: str) -> FunctionCall:
         params = {**scope.model_dump(), "media_type": media_type}
         return self._call("stage_open(%(tenant_id)s, %(resource_id)s, %(corpus_id)s, %(media_type)s)", params)
 
     def opened(self, row: Any) -> None:
         self._id = row[0]
 
-    def append(self, part: bytes) -> Call:
+    def append(self, part: bytes) -> FunctionCall:
         self._part += 1
         self._bytes += len(part)
         if self._bytes > self._max_bytes:
@@ -127,7 +127,7 @@ class _Staging:
             "stage_append(%(content)s, %(part)s, %(data)s)", {"content": self._id, "part": self._part, "data": part}
         )
 
-    def close(self) -> Call:
+    def close(self) -> FunctionCall:
         return self._call(
             "stage_close(%(content)s, %(sha256)s)", {"content": self._id, "sha256": self._digest.digest()}
         )
@@ -135,7 +135,7 @@ class _Staging:
     def closed(self, row: Any) -> StagedContent:
         return StagedContent(self._id, row[0], self._digest.hexdigest())
 
-    def _call(self, function: str, params: dict[str, Any]) -> Call:
+    def _call(self, function: str, params: dict[str, Any]) -> FunctionCall:
         return f"SELECT {self._schema}.{function}".encode(), params
 
 

@@ -18,7 +18,7 @@ from headwater.errors import RerankError, RerankLimitError, ValidationError
 from headwater.rerankers import resolve_reranker
 from headwater.rerankers.bounded import Bounded
 from headwater.rerankers.tei import TeiReranker
-from headwater.transport.addresses import Reach
+from headwater.transport.addresses import AllowedAddresses
 from headwater.transport.http import PinnedTransport
 from tests.rerank.certificates import Certified, certified
 from tests.rerank.server import Asked, RunningReranker, answering, dripping, http, running_reranker, sending
@@ -28,7 +28,7 @@ HITS = ranked_hits("passage-text")
 GOOD = answering([{"index": 0, "score": 1}])
 PLENTY_S = 10.0
 SHORT_S = 0.3
-LOOPBACK = Reach(loopback=True)
+LOOPBACK = AllowedAddresses(loopback=True)
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +66,12 @@ def plain(server: RunningReranker, *, timeout_s: float = PLENTY_S, **changes: An
 
 
 def secure(
-    server: RunningReranker, named: Certified, names: Names, *, reach: Reach = LOOPBACK, host: str = "rerank.test"
+    server: RunningReranker,
+    named: Certified,
+    names: Names,
+    *,
+    reach: AllowedAddresses = LOOPBACK,
+    host: str = "rerank.test",
 ) -> TeiReranker:
     transport = PinnedTransport(reach, timeout_s=PLENTY_S, tls=named.trusting, lookup=names)
     return TeiReranker(f"https://{host}:{server.port}", timeout_s=PLENTY_S, transport=transport)
@@ -95,16 +100,16 @@ def test_a_name_that_leads_inside_later_is_refused_then(proven: RunningReranker,
 @pytest.mark.parametrize(
     ("led_to", "reach"),
     [
-        (["127.0.0.1"], Reach()),
-        (["127.0.0.1"], Reach(private=True)),
-        (["::ffff:127.0.0.1"], Reach(private=True)),
+        (["127.0.0.1"], AllowedAddresses()),
+        (["127.0.0.1"], AllowedAddresses(private=True)),
+        (["::ffff:127.0.0.1"], AllowedAddresses(private=True)),
         (["127.0.0.1", "10.0.0.1"], LOOPBACK),
-        (["8.8.8.8", "127.0.0.1"], Reach()),
+        (["8.8.8.8", "127.0.0.1"], AllowedAddresses()),
         (["no address"], LOOPBACK),
     ],
 )
 def test_one_address_out_of_reach_is_enough_to_be_refused(
-    led_to: list[str], reach: Reach, proven: RunningReranker, named: Certified
+    led_to: list[str], reach: AllowedAddresses, proven: RunningReranker, named: Certified
 ) -> None:
     proven.asked.clear()
     with pytest.raises(ValidationError, match="may not be asked") as refused:
@@ -115,7 +120,7 @@ def test_one_address_out_of_reach_is_enough_to_be_refused(
 
 def test_over_http_only_this_machine_is_asked_whatever_it_is_called(server: RunningReranker) -> None:
     for led_to in ("93.184.215.14", "10.0.0.1"):
-        reach = Reach(loopback=True, private=True)
+        reach = AllowedAddresses(loopback=True, private=True)
         transport = PinnedTransport(reach, timeout_s=PLENTY_S, lookup=Names([led_to]))
         reranker = TeiReranker(f"http://localhost:{server.port}", allow_loopback=True, transport=transport)
         with pytest.raises(ValidationError, match="over http only this machine"):
@@ -261,7 +266,7 @@ def test_a_name_that_leads_nowhere_is_one_that_could_not_be_reached(error: Excep
         raise error
 
     for lookup in (fail, Names([])):
-        transport = PinnedTransport(Reach(), timeout_s=PLENTY_S, lookup=lookup)
+        transport = PinnedTransport(AllowedAddresses(), timeout_s=PLENTY_S, lookup=lookup)
         with pytest.raises(RerankLimitError, match=r"rerank\.test could not be reached"):
             TeiReranker("https://rerank.test", transport=transport).rerank("query", HITS)
 
@@ -365,7 +370,9 @@ def test_a_bounded_one_fails_with_errors_of_rerankers_only(server: RunningRerank
     server.answer = silent
     with pytest.raises(RerankLimitError):
         reranker.rerank("query", HITS)
-    inside = TeiReranker("https://rerank.test", transport=PinnedTransport(Reach(), timeout_s=1, lookup=Names(["::1"])))
+    inside = TeiReranker(
+        "https://rerank.test", transport=PinnedTransport(AllowedAddresses(), timeout_s=1, lookup=Names(["::1"]))
+    )
     with pytest.raises(RerankError, match="may not be asked"):
         Bounded(inside).rerank("query", HITS)
     server.answer = GOOD

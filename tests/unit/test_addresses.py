@@ -4,7 +4,7 @@ import httpx
 import pytest
 
 from headwater.errors import ValidationError
-from headwater.transport.addresses import Reach, check_base_url, check_reach
+from headwater.transport.addresses import AllowedAddresses, check_allowed, check_base_url
 
 PUBLIC = ["8.8.8.8", "93.184.215.14", "2606:4700::1111", "2a00:1450:4001::64", "::ffff:8.8.8.8", "64:ff9b::808:808"]
 LOOPBACK = ["127.0.0.1", "127.255.255.254", "::1", "::ffff:127.0.0.1", "64:ff9b::7f00:1"]
@@ -22,33 +22,35 @@ NEVER = [
 ]  # fmt: skip
 
 
-def taken(url: str, reach: Reach) -> httpx.URL:
+def taken(url: str, reach: AllowedAddresses) -> httpx.URL:
     found = check_base_url(url)
-    check_reach(found, reach)
+    check_allowed(found, reach)
     return found
 
 
 @pytest.mark.parametrize("address", PUBLIC)
 def test_public_addresses_are_reached(address: str) -> None:
-    assert Reach().allows(address) and Reach(loopback=True, private=True).allows(address)
-    assert not Reach(loopback=True, public=False).allows(address)
+    assert AllowedAddresses().allows(address) and AllowedAddresses(loopback=True, private=True).allows(address)
+    assert not AllowedAddresses(loopback=True, public=False).allows(address)
 
 
 @pytest.mark.parametrize("address", LOOPBACK)
 def test_this_machine_is_reached_only_when_allowed(address: str) -> None:
-    assert Reach(loopback=True).allows(address) and Reach(loopback=True, public=False).allows(address)
-    assert not Reach(private=True).allows(address)
+    assert AllowedAddresses(loopback=True).allows(address) and AllowedAddresses(loopback=True, public=False).allows(
+        address
+    )
+    assert not AllowedAddresses(private=True).allows(address)
 
 
 @pytest.mark.parametrize("address", PRIVATE)
 def test_networks_inside_are_reached_only_when_allowed(address: str) -> None:
-    assert Reach(private=True).allows(address)
-    assert not Reach(loopback=True).allows(address)
+    assert AllowedAddresses(private=True).allows(address)
+    assert not AllowedAddresses(loopback=True).allows(address)
 
 
 @pytest.mark.parametrize("address", NEVER)
 def test_what_is_neither_is_never_reached(address: str) -> None:
-    assert not Reach(loopback=True, private=True).allows(address)
+    assert not AllowedAddresses(loopback=True, private=True).allows(address)
 
 
 @pytest.mark.parametrize(
@@ -56,7 +58,7 @@ def test_what_is_neither_is_never_reached(address: str) -> None:
             "https://xn--bcher-kva.example/@x"]
 )  # fmt: skip
 def test_absolute_https_urls_are_taken(url: str) -> None:
-    assert taken(url, Reach()).scheme == "https"
+    assert taken(url, AllowedAddresses()).scheme == "https"
 
 
 @pytest.mark.parametrize(
@@ -102,21 +104,21 @@ def test_absolute_https_urls_are_taken(url: str) -> None:
 )
 def test_any_other_url_is_refused_in_one_sentence_that_says_no_secret(url: str, sentence: str) -> None:
     with pytest.raises(ValidationError, match=sentence) as refused:
-        taken(url, Reach())
+        taken(url, AllowedAddresses())
     assert "secret" not in str(refused.value)
 
 
 def test_this_machine_and_networks_inside_are_taken_when_allowed() -> None:
-    assert taken("http://localhost:8080", Reach(loopback=True)).port == 8080
-    assert taken("http://[::1]:8080/v1", Reach(loopback=True)).host == "::1"
-    assert taken("https://10.0.0.1/v1", Reach(private=True)).host == "10.0.0.1"
+    assert taken("http://localhost:8080", AllowedAddresses(loopback=True)).port == 8080
+    assert taken("http://[::1]:8080/v1", AllowedAddresses(loopback=True)).host == "::1"
+    assert taken("https://10.0.0.1/v1", AllowedAddresses(private=True)).host == "10.0.0.1"
     with pytest.raises(ValidationError, match="over https"):
-        taken("http://10.0.0.1/v1", Reach(private=True, loopback=True))
+        taken("http://10.0.0.1/v1", AllowedAddresses(private=True, loopback=True))
     with pytest.raises(ValidationError, match="may not be asked"):
-        taken("https://169.254.169.254/", Reach(private=True, loopback=True))
+        taken("https://169.254.169.254/", AllowedAddresses(private=True, loopback=True))
 
 
 @pytest.mark.parametrize("url", [None, 3, b"https://rerank.example"])
 def test_a_url_is_a_text(url: object) -> None:
     with pytest.raises(ValidationError):
-        taken(url, Reach())  # type: ignore[arg-type]
+        taken(url, AllowedAddresses())  # type: ignore[arg-type]

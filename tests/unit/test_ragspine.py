@@ -20,14 +20,12 @@ from headwater.ragspine import (
     Predicate,
     PredicateSet,
     Snippet,
-    bm25_ranking,
     bm25_scores,
     build_chunk_retriever,
     build_narrative_retriever,
     grade,
     legs_of,
     parse_predicates,
-    rrf_fuse,
     snippets_of,
     text_for_prompt,
     tokenize,
@@ -53,17 +51,6 @@ def test_bm25_has_its_hand_value() -> None:
     assert bm25_scores(["x"], []) == [] and bm25_scores(["x"], [[], []]) == [0.0, 0.0]
     with pytest.raises(ValidationError):
         bm25_scores(["x"], [["x"]], k1=math.inf)
-
-
-def test_what_shares_no_word_is_not_ranked() -> None:
-    assert bm25_ranking("annual leave", ["parking", "leave", "annual leave leave", "leave"]) == [2, 1, 3]
-
-
-def test_ranks_are_fused() -> None:
-    fused = rrf_fuse([["A", "B"], ["A", "C", "B"]])
-
-    assert fused["A"] == pytest.approx(2 / 61) and fused["C"] == pytest.approx(1 / 62)
-    assert fused["B"] == pytest.approx(1 / 62 + 1 / 63) and list(fused) == ["A", "B", "C"]
 
 
 @pytest.mark.parametrize(

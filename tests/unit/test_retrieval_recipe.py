@@ -165,6 +165,7 @@ def test_a_row_of_another_space_fails_the_question(changes: dict[str, Any]) -> N
         {"revision": 0},
         {"revision": None},
         {"distance": float("nan")},
+        {"distance": None},
         {"document_metadata": []},
         {"chunk_metadata": None},
     ],

@@ -51,7 +51,7 @@ def passage(
         chunk_id=candidate.chunk_id,
         source_id=candidate.source_id,
         text=candidate.text,
-        score=_score(scores),
+        score=candidate.similarity,
         scores=scores,
         title=candidate.title,
         locator=candidate.locator,
@@ -63,13 +63,6 @@ def passage(
         trust=TRUST,
     )
     return Passage(candidate, hit)
-
-
-def _score(scores: Scores) -> float:
-    """The similarity. Where the store did not compute it, since only the words found the passage, how well they match."""
-    if scores.vector is not None:
-        return scores.vector
-    return scores.lexical if scores.lexical is not None else 0.0
 
 
 def assemble(

@@ -77,7 +77,7 @@ def _lexical_rank(candidate: Candidate) -> int | None:
 
 
 def _similarity(candidate: Candidate) -> float:
-    return candidate.similarity or 0.0
+    return candidate.similarity
 
 
 def _lexical_score(candidate: Candidate) -> float:

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from headwater.errors import ValidationError
 from headwater.models import Hit
+from headwater.prompts.distinct_terms import distinct_terms
 from headwater.prompts.sentences import sentences
-from headwater.prompts.words import words
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +31,11 @@ class Compression:
 
 def compressed(text: str, query: str, *, coverage: float = 0.3) -> str:
     """The sentences of ``text`` that are kept, in their order."""
-    asked = words(query)
+    asked = distinct_terms(query)
     parts = sentences(text)
     if not asked or len(parts) < 2:
         return text
-    covered = [len(asked & words(part)) / len(asked) for part in parts]
+    covered = [len(asked & distinct_terms(part)) / len(asked) for part in parts]
     kept = [part for part, share in zip(parts, covered, strict=True) if share >= coverage]
     if len(kept) == len(parts):
         return text

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from headwater.errors import ValidationError
 from headwater.models import Hit
-from headwater.prompts.words import words
+from headwater.prompts.distinct_terms import distinct_terms
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Diversity:
 
 def diverse(texts: Sequence[str], *, relevance: float = 0.5) -> list[int]:
     """The places of ``texts``, which come best first, in the order of their marginal relevance."""
-    known = [words(text) for text in texts]
+    known = [distinct_terms(text) for text in texts]
     ranks = [(len(texts) - number) / len(texts) for number in range(len(texts))]
     nearest = [0.0] * len(texts)  # the greatest likeness to one that was chosen
     left, chosen = list(range(len(texts))), list[int]()

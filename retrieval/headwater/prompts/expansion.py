@@ -18,7 +18,7 @@ CHARACTERS: Final = Limit("max_characters", default=4_000, cap=32_768)
 PASSAGES: Final = Limit("passages", default=1, cap=8)
 TRIMMED: Final = 80  # characters that a cut may move so that no word is cut
 
-Span = tuple[int, int]
+Stretch = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Reach:
 class Surroundings:
     """What is stored around a passage. All places are code points of the revision's normalised text."""
 
-    passage: Span
+    passage: Stretch
     offset: int  # where `text` begins
     text: str
     headings: tuple[Heading, ...]  # as far as `text` goes, in order
@@ -43,8 +43,8 @@ class Surroundings:
     def end(self) -> int:
         return self.offset + len(self.text)
 
-    def cut(self, span: Span) -> str:
-        return self.text[span[0] - self.offset : span[1] - self.offset]
+    def cut(self, stretch: Stretch) -> str:
+        return self.text[stretch[0] - self.offset : stretch[1] - self.offset]
 
 
 @runtime_checkable
@@ -81,9 +81,9 @@ class Window:
     def expand(
         self, hits: Sequence[Hit], surroundings: Mapping[Key, Surroundings], *, redact: Callable[[str], str] | None
     ) -> list[Hit]:
-        return _expanded(hits, surroundings, self._span, self.max_characters, redact)
+        return _expanded(hits, surroundings, self._stretch, self.max_characters, redact)
 
-    def _span(self, around: Surroundings) -> Span:
+    def _stretch(self, around: Surroundings) -> Stretch:
         near = [(start, end) for far, start, end in around.neighbours if abs(far) <= self.passages]
         return min([around.passage[0], *(start for start, _ in near)]), max([around.passage[1], *(e for _, e in near)])
 
@@ -114,7 +114,7 @@ class Parent:
         return _expanded(hits, surroundings, _section, self.max_characters, redact)
 
 
-def _section(around: Surroundings) -> Span:
+def _section(around: Surroundings) -> Stretch:
     start, end = around.passage
     above = [heading.start for heading in around.headings if heading.start <= start]
     below = [heading.start for heading in around.headings if heading.start >= end]
@@ -124,12 +124,12 @@ def _section(around: Surroundings) -> Span:
 def _expanded(
     hits: Sequence[Hit],
     surroundings: Mapping[Key, Surroundings],
-    span: Callable[[Surroundings], Span],
+    stretch: Callable[[Surroundings], Stretch],
     most: int,
     redact: Callable[[str], str] | None,
 ) -> list[Hit]:
-    """Each hit with the text of its span. What another hit shows of the same document is not shown again."""
-    shown: defaultdict[Key, list[tuple[Key, Span]]] = defaultdict(list)
+    """Each hit with the text of its stretch. What another hit shows of the same document is not shown again."""
+    shown: defaultdict[Key, list[tuple[Key, Stretch]]] = defaultdict(list)
     for hit in hits:
         if (around := surroundings.get(key_of(hit))) is not None:
             shown[document_of(hit.provenance)].append((key_of(hit), around.passage))
@@ -140,7 +140,7 @@ def _expanded(
             expanded.append(hit)  # its text is gone meanwhile
             continue
         others = [taken for key, taken in shown[document_of(hit.provenance)] if key != key_of(hit)]
-        low, high = _beside(around.passage, _within(around, span(around), most), others)
+        low, high = _beside(around.passage, _within(around, stretch(around), most), others)
         shown[document_of(hit.provenance)].append((key_of(hit), (low, high)))
         text = around.cut((low, high)).strip()
         if (low, high) == around.passage or len(text) <= around.passage[1] - around.passage[0]:
@@ -150,10 +150,10 @@ def _expanded(
     return expanded
 
 
-def _within(around: Surroundings, span: Span, most: int) -> Span:
-    """At most ``most`` characters of ``span``, the passage in their middle where there is as much on both sides."""
+def _within(around: Surroundings, stretch: Stretch, most: int) -> Stretch:
+    """At most ``most`` characters of ``stretch``, the passage in their middle where there is as much on both sides."""
     start, end = around.passage
-    before, behind = start - max(span[0], around.offset), min(span[1], around.end) - end
+    before, behind = start - max(stretch[0], around.offset), min(stretch[1], around.end) - end
     room = max(0, most - (end - start))
     left = min(before, max(room // 2, room - behind))
     right = min(behind, room - left)
@@ -178,7 +178,7 @@ def _word_end(around: Surroundings, high: int) -> int:
     return high
 
 
-def _beside(passage: Span, wanted: Span, others: Sequence[Span]) -> Span:
+def _beside(passage: Stretch, wanted: Stretch, others: Sequence[Stretch]) -> Stretch:
     """``wanted`` without what stands in ``others``, as far as the passage itself leaves it."""
     low, high = wanted
     for start, end in others:

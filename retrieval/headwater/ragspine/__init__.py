@@ -3,7 +3,7 @@
 Which of its features is where: README.md beside this file. Nothing outside this package uses it.
 """
 
-from headwater.ragspine.bm25 import bm25_ranking, bm25_scores, rrf_fuse, tokenize
+from headwater.ragspine.bm25 import bm25_scores, tokenize
 from headwater.ragspine.corrective import Corrected, CorrectiveRetriever, grade
 from headwater.ragspine.index import ChunkIndex, CorpusIndex, Index, NarrativeChunk
 from headwater.ragspine.modes import MODES, legs_of
@@ -34,14 +34,12 @@ __all__ = [
     "Snippet",
     "SnippetScores",
     "Snippets",
-    "bm25_ranking",
     "bm25_scores",
     "build_chunk_retriever",
     "build_narrative_retriever",
     "grade",
     "legs_of",
     "parse_predicates",
-    "rrf_fuse",
     "snippets_of",
     "text_for_prompt",
     "tokenize",

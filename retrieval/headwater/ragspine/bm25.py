@@ -11,7 +11,6 @@ from headwater.errors import ValidationError
 
 K1: Final = 1.5
 B: Final = 0.75
-RRF_K: Final = 60
 
 _CJK: Final = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _RUN: Final = re.compile(rf"[a-z0-9]+|[{_CJK}]+")
@@ -45,16 +44,3 @@ def bm25_scores(
                 score += times * idf * found * (k1 + 1) / (found + length)
         scores.append(score)
     return scores
-
-
-def bm25_ranking(query: str, texts: Sequence[str]) -> list[int]:
-    """The places of the texts that share a token with ``query``, best first. Those that share none are left out."""
-    scores = bm25_scores(tokenize(query), [tokenize(text) for text in texts])
-    return sorted((place for place, score in enumerate(scores) if score > 0), key=lambda place: (-scores[place], place))
-
-
-def rrf_fuse(rankings: Iterable[Sequence[str]], k: int = RRF_K) -> dict[str, float]:
-    """The score of each id over all rankings: the sum of ``1 / (k + rank)``, ranks from 1, best first."""
-    from headwater.fusion import fuse_reciprocal_rank
-
-    return {fused.item: fused.score for fused in fuse_reciprocal_rank(rankings, k)}

@@ -12,7 +12,7 @@ from headwater.errors import LimitError, ValidationError
 from headwater.fusion import fuse_reciprocal_rank
 from headwater.limits import CONTEXT_TOKENS, RESULT_BYTES, TOP_K
 from headwater.models import Authorization, Scope
-from headwater.ragspine.bm25 import RRF_K, bm25_scores, tokenize
+from headwater.ragspine.bm25 import bm25_scores, tokenize
 from headwater.ragspine.modes import legs_of
 from headwater.ragspine.predicates import PredicateSet, parse_predicates
 from headwater.ragspine.snippets import Snippet, Snippets, SnippetScores, snippets_of
@@ -140,9 +140,9 @@ class ChunkIndex:
                 legs.append(self._leg(similar, vectors))
         return [
             self._snippet(place, SnippetScores(bm25=words.get(place), vector=vectors.get(place), fused=score))
-            for (_, place), score in sorted(
-                fuse_reciprocal_rank(legs, RRF_K), key=lambda fused: (-fused.score, fused.item)
-            )[:top_k]
+            for (_, place), score in sorted(fuse_reciprocal_rank(legs), key=lambda fused: (-fused.score, fused.item))[
+                :top_k
+            ]
         ]
 
     def _leg(self, scores: Mapping[int, float], best: dict[int, float]) -> list[tuple[str, int]]:

@@ -4,7 +4,7 @@ from headwater.errors import ValidationError
 from headwater.rerankers import ApiKey
 
 
-class Key:
+class HeldKey:
     """Holds a key so that neither a ``repr`` nor a traceback that prints variables shows it."""
 
     __slots__ = ("_given",)
@@ -19,7 +19,7 @@ class Key:
         return f"Bearer {check_key(self._given() if callable(self._given) else self._given)}"
 
     def __repr__(self) -> str:
-        return "Key(***)"
+        return "HeldKey(***)"
 
 
 def check_key(key: object) -> str:
@@ -30,4 +30,4 @@ def check_key(key: object) -> str:
     return key
 
 
-__all__ = ["Key", "check_key"]
+__all__ = ["HeldKey", "check_key"]

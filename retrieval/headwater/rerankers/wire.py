@@ -12,8 +12,8 @@ from headwater.models import Hit
 from headwater.rerankers import ApiKey
 from headwater.rerankers.answers import read_json, read_scores
 from headwater.rerankers.bounded import TIMEOUT_S, check_timeout
-from headwater.rerankers.keys import Key
-from headwater.transport.addresses import Reach, check_base_url, check_reach
+from headwater.rerankers.keys import HeldKey
+from headwater.transport.addresses import AllowedAddresses, check_allowed, check_base_url
 from headwater.transport.http import CertificateRefused, PinnedTransport
 
 ANSWER_BYTES: Final = 65_536
@@ -55,16 +55,16 @@ class WireReranker(ABC):
         timeout_s: float = TIMEOUT_S,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
-        base, reach = check_base_url(url), Reach(loopback=allow_loopback, private=allow_private)
+        base, reach = check_base_url(url), AllowedAddresses(loopback=allow_loopback, private=allow_private)
         if transport is None:
-            check_reach(base, reach)
+            check_allowed(base, reach)
         if self.needs_key and api_key is None:
             raise ValidationError(f"{type(self).__name__} needs an api_key.")
         if model is not None and (not isinstance(model, str) or not model or not model.isprintable()):
             raise ValidationError("A model's name is one printable line.")
         self._url = base.copy_with(raw_path=base.raw_path.rstrip(b"/") + b"/rerank")
         self._model = model
-        self._key = None if api_key is None else Key(api_key)
+        self._key = None if api_key is None else HeldKey(api_key)
         self._timeout_s = check_timeout(timeout_s)
         self._transport = transport or PinnedTransport(reach, timeout_s=timeout_s)
 

@@ -24,7 +24,7 @@ class Row:
     lexical_is_exact: bool | None
     rev_id: int | None  # None: the corpus is there, and holds nothing for this reader
     chunk_no: int
-    distance: float | None
+    distance: float  # also of a passage that the words alone found
     vector_rank: int | None
     lexical_score: float | None
     lexical_rank: int | None
@@ -48,7 +48,7 @@ class Row:
 class Candidate:
     """A passage that the search found and nobody has seen yet.
 
-    Its score in each leg that was asked, and its rank from 1 where it was among that leg's candidates.
+    Its similarity, its score by words if they were asked for, and its rank from 1 in a leg that has it among its candidates.
     """
 
     scope: Scope
@@ -66,7 +66,7 @@ class Candidate:
     end: int
     text: str
     sensitivity: int  # the greater of the source's and the revision's
-    similarity: float | None  # the cosine
+    similarity: float  # the cosine
     vector_rank: int | None
     lexical_score: float | None
     lexical_rank: int | None
@@ -74,7 +74,10 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What the search gave, nearest first. Without a ``generation`` there is no such corpus, or it cannot be read there."""
+    """What the search gave: what the vector leg listed, nearest first, then what only the words found, best first.
+
+    Without a ``generation`` there is no such corpus, or it cannot be read there.
+    """
 
     generation: int | None
     slab: int | None  # where the build lies that would have been searched
@@ -152,6 +155,7 @@ def _check_form(row: Row) -> None:
         or row.start < 0
         or row.end - row.start != len(row.text)
         or not row.text
+        or row.distance is None
         or not _is_finite(row.distance, row.lexical_score)
         or (row.vector_rank is None and row.lexical_rank is None)
         or not isinstance(row.document_metadata, dict)
@@ -184,7 +188,7 @@ def _candidate(row: Row, rev_id: int, scope: Scope) -> Candidate:
         end=row.end,
         text=row.text,
         sensitivity=row.sensitivity,
-        similarity=None if row.distance is None else 1.0 - row.distance,
+        similarity=1.0 - row.distance,
         vector_rank=row.vector_rank,
         lexical_score=None if row.lexical_score is None else row.lexical_score + 0.0,  # and no -0.0
         lexical_rank=row.lexical_rank,

@@ -36,7 +36,7 @@ _TRANSLATED: Final = ipaddress.ip_network("64:ff9b::/96")  # an IPv4 address beh
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class AllowedAddresses:
     """Which addresses may be connected to, beside public ones."""
 
     loopback: bool = False
@@ -96,7 +96,7 @@ def check_base_url(url: str) -> httpx.URL:
     return found
 
 
-def check_reach(url: httpx.URL, reach: Reach) -> None:
+def check_allowed(url: httpx.URL, reach: AllowedAddresses) -> None:
     """Refuses a ``url`` that is out of ``reach`` by what it says. What it leads to is looked at when it is connected to."""
     host = host_of(url)
     if is_loopback_name(host):
@@ -113,7 +113,7 @@ def host_of(url: httpx.URL) -> str:
     return url.raw_host.decode("ascii")
 
 
-def refusal(reach: Reach) -> str:
+def refusal(reach: AllowedAddresses) -> str:
     """Which addresses are not out of ``reach``, and what widens it."""
     if not reach.public:
         return "over http only this machine itself is asked"
@@ -139,4 +139,4 @@ def _is_address(host: str) -> bool:
     return True
 
 
-__all__ = ["Reach", "check_base_url", "check_reach", "host_of", "is_loopback_name", "refusal"]
+__all__ = ["AllowedAddresses", "check_allowed", "check_base_url", "host_of", "is_loopback_name", "refusal"]

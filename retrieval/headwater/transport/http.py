@@ -17,12 +17,12 @@ import httpcore
 import httpx
 
 from headwater.errors import ValidationError
-from headwater.transport.addresses import Reach, refusal
+from headwater.transport.addresses import AllowedAddresses, refusal
 
 Lookup = Callable[[str, int], Sequence[str]]
 """The addresses of a name, best first."""
 
-_ONLY_LOOPBACK: Final = Reach(loopback=True, public=False)
+_ONLY_LOOPBACK: Final = AllowedAddresses(loopback=True, public=False)
 _PORTS: Final = {"http": 80, "https": 443}
 
 
@@ -34,7 +34,7 @@ class PinnedTransport(httpx.BaseTransport):
 
     def __init__(
         self,
-        reach: Reach,
+        reach: AllowedAddresses,
         *,
         timeout_s: float,
         tls: ssl.SSLContext | None = None,
@@ -103,7 +103,7 @@ class _Deadline:
 class _Pinned(httpcore.NetworkBackend):
     """Looks a name up and connects to what it found."""
 
-    def __init__(self, reach: Reach, deadline: _Deadline, lookup: Lookup) -> None:
+    def __init__(self, reach: AllowedAddresses, deadline: _Deadline, lookup: Lookup) -> None:
         self._reach = reach
         self._deadline = deadline
         self._lookup = lookup

@@ -3,6 +3,6 @@
 from headwater.lexical import analyse
 
 
-def words(text: str) -> frozenset[str]:
+def distinct_terms(text: str) -> frozenset[str]:
     """The distinct terms of ``text``, as the lexical leg has them but unstemmed: no language is known here."""
     return frozenset(token.term for token in analyse(text, "none"))
