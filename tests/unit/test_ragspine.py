@@ -225,6 +225,25 @@ def test_what_is_restricted_becomes_no_snippet() -> None:
     assert [snippet["chunk_id"] for snippet in found] == ["d1#c0", "d2#c0"]
 
 
+@pytest.mark.parametrize(
+    ("given", "asked"),
+    [
+        (None, None),
+        (["internal", "Restricted "], ["internal"]),
+        (("public", "confidential"), ["public", "confidential"]),
+        (["restricted"], []),
+    ],
+)
+def test_what_is_restricted_takes_nobodys_place_and_reaches_no_reranker(
+    given: Sequence[str] | None, asked: list[str] | None
+) -> None:
+    """A label that may be shown elsewhere is not asked for here, where nothing of it would be."""
+    found = Found(make_hits("text"))
+    narrated(found, sensitivities=given).retrieve("q")
+
+    assert found.asked[0][1]["sensitivities"] == asked
+
+
 def test_only_filters_that_are_known_narrow() -> None:
     found = build_chunk_retriever(CHUNKS).narrative(
         "revenue", filters={"entity": "ACME_FR", "colour": "red", "topic": None}

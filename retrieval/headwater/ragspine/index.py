@@ -17,7 +17,7 @@ from headwater.ragspine.modes import legs_of
 from headwater.ragspine.predicates import PredicateSet, parse_predicates
 from headwater.ragspine.snippets import Snippet, Snippets, SnippetScores, snippets_of
 from headwater.rewriting import Rewriter, variants
-from headwater.sensitivity import RESTRICTED, SENSITIVITIES, sensitivity_level
+from headwater.sensitivity import RESTRICTED, SENSITIVITIES, allowed_levels, sensitivity_level
 from headwater.vectors import check_vectors
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class CorpusIndex:
         }
         result = self.retriever.retrieve(
             query,
-            **{**usual, **self.arguments},
+            **{**usual, **self.arguments, **self._labels()},
             scope=self.scope,
             authorization=self.authorization,
             filter=filters or None,
@@ -78,6 +78,13 @@ class CorpusIndex:
             rerank_error=result.rerank_error,
             check_error=result.check_error,
         )
+
+    def _labels(self) -> dict[str, Any]:
+        """Without what becomes no snippet: it would take the places of others, and be read by a reranker for nothing."""
+        if self.arguments.get("sensitivities") is None:  # then nothing restricted is found
+            return {}
+        levels = allowed_levels(self.arguments["sensitivities"], "sensitivities")
+        return {"sensitivities": [SENSITIVITIES[level] for level in levels if level < RESTRICTED]}
 
 
 @dataclass(frozen=True, slots=True)
