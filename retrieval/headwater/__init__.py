@@ -1,4 +1,9 @@
-"""Permission-aware retrieval from a Headwater corpus. What is listed here is the whole public surface."""
+"""Permission-aware retrieval from a Headwater corpus.
+
+What is listed here is what most hosts need, and keeps its names. Public as well are the modules beside this file and the packages, each
+for its own matter (README.md lists them), but for `headwater.answering` and `headwater.store`: those are how it is done, and may change
+with any release. A name that begins with an underscore is nobody's but its module's.
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING

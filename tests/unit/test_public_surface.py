@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import headwater
@@ -24,6 +25,38 @@ def test_the_public_surface_is_this_list() -> None:
 def test_what_it_lists_is_what_it_has() -> None:
     assert set(dir(headwater)) >= PUBLIC
     assert not hasattr(headwater, "resolve_connector")
+
+
+LIBRARY = Path(headwater.__file__).parent
+HOW_IT_IS_DONE = {"answering", "store"}
+
+
+def test_the_map_says_of_each_module_and_package_whether_it_is_for_hosts() -> None:
+    readme = (LIBRARY.parent / "README.md").read_text()
+    (tables,) = re.findall(r"^## The map\n(.*?)^## ", readme, re.MULTILINE | re.DOTALL)
+    listed = [
+        {name.rstrip("/") for row in rows.splitlines() for name in re.findall(r"`([a-z_/]+)`", row.split("|")[1])}
+        for rows in re.findall(r"^\|---\|---\|\n((?:\|.*\n)+)", tables, re.MULTILINE)
+    ]
+    modules = {file.stem for file in LIBRARY.glob("*.py")} - {"__init__"}
+    packages = {file.parent.name for file in LIBRARY.glob("*/__init__.py")}
+
+    assert listed == [modules, packages - HOW_IT_IS_DONE, HOW_IT_IS_DONE]
+    for name in HOW_IT_IS_DONE:
+        assert f"headwater.{name}" in str(headwater.__doc__)
+        assert str(import_module(f"headwater.{name}").__doc__).endswith("Not for import by hosts.")
+
+
+def test_what_hosts_are_shown_and_promised_is_public() -> None:
+    root = Path(__file__).parents[2]
+    shown = [root / "README.md", *(root / "retrieval").rglob("*.md"), *(root / "tests/typing").glob("*.py")]
+    imported = {
+        (module, file.name)
+        for file in shown
+        for module in re.findall(r"^\s*(?:from|import) headwater\.([a-z_]+)", file.read_text(), re.MULTILINE)
+    }
+    assert len(imported) > 10
+    assert not [each for each in imported if each[0] in HOW_IT_IS_DONE]
 
 
 def test_its_errors_and_models_cost_no_numpy_and_no_psycopg() -> None:
