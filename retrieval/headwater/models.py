@@ -4,12 +4,16 @@ from datetime import datetime
 from typing import Annotated, Any, Final, Literal
 
 import pydantic
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Strict, WithJsonSchema
 
 from headwater.errors import HeadwaterError, LimitError, ValidationError
 from headwater.ids import SCOPE_PART, UNSTORABLE, check_scope_part, schema_pattern
 
-GROUPS_MAX = 32
+GROUPS_MAX: Final = 32
+# What any JSON reader can hold, and far from the end of Postgres's bigint: every deletion still raises it by one.
+ACCESS_VERSION_END: Final = 2**53
+
+Text = Annotated[str, Strict()]  # bytes that pass for a name would be somebody's
 
 
 class Frozen(BaseModel):
@@ -62,9 +66,9 @@ def _check_groups(groups: tuple[str, ...]) -> tuple[str, ...]:
 class Scope(Argument):
     """Exactly one corpus. Written ``tenant/resource/corpus``."""
 
-    tenant_id: Annotated[str, _part("tenant_id"), _PART_SCHEMA]
-    resource_id: Annotated[str, _part("resource_id"), _PART_SCHEMA]
-    corpus_id: Annotated[str, _part("corpus_id"), _PART_SCHEMA]
+    tenant_id: Annotated[Text, _part("tenant_id"), _PART_SCHEMA]
+    resource_id: Annotated[Text, _part("resource_id"), _PART_SCHEMA]
+    corpus_id: Annotated[Text, _part("corpus_id"), _PART_SCHEMA]
 
     def __str__(self) -> str:
         return f"{self.tenant_id}/{self.resource_id}/{self.corpus_id}"
@@ -85,10 +89,10 @@ class Scope(Argument):
 class Authorization(Argument):
     """Who asks, as the host asserts it. Names compare exactly. A pinned ``access_version`` must equal a source's."""
 
-    principal_id: Annotated[str, _identity("principal_id")]
-    tenant_id: Annotated[str, _part("tenant_id"), _PART_SCHEMA]
-    group_ids: Annotated[tuple[Annotated[str, _identity("group_ids")], ...], AfterValidator(_check_groups)] = ()
-    access_version: Annotated[int, Field(ge=1)] | None = None
+    principal_id: Annotated[Text, _identity("principal_id")]
+    tenant_id: Annotated[Text, _part("tenant_id"), _PART_SCHEMA]
+    group_ids: Annotated[tuple[Annotated[Text, _identity("group_ids")], ...], AfterValidator(_check_groups)] = ()
+    access_version: Annotated[int, Field(ge=1, lt=ACCESS_VERSION_END, strict=True)] | None = None
 
 
 class Trust(Frozen):

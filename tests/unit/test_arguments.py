@@ -15,7 +15,7 @@ class Holder(pydantic.BaseModel):
 
 @pytest.mark.parametrize(
     ("part", "value"),
-    [("tenant_id", ""), ("tenant_id", "a/b"), ("resource_id", "x" * 65), ("corpus_id", "a b"), ("corpus_id", "a\n"), ("corpus_id", 7)],
+    [("tenant_id", ""), ("tenant_id", "a/b"), ("resource_id", "x" * 65), ("corpus_id", "a b"), ("corpus_id", "a\n"), ("corpus_id", 7), ("corpus_id", b"c")],
 )  # fmt: skip
 def test_a_bad_scope_names_its_part(part: str, value: Any) -> None:
     with pytest.raises(ValidationError, match=part) as caught:
@@ -36,6 +36,13 @@ def test_a_bad_scope_names_its_part(part: str, value: Any) -> None:
         ("group_ids", tuple(f"g{n}" for n in range(33)), LimitError),
         ("access_version", 0, ValidationError),
         ("access_version", "secret-7", ValidationError),
+        ("access_version", 2**53, ValidationError),
+        ("access_version", "7", ValidationError),
+        ("access_version", True, ValidationError),
+        ("access_version", 1.0, ValidationError),
+        ("principal_id", b"alice", ValidationError),
+        ("tenant_id", b"t", ValidationError),
+        ("group_ids", (b"eng",), ValidationError),
         ("acess_version", 1, ValidationError),
     ],
 )
@@ -54,6 +61,12 @@ def test_limits_themselves_are_allowed() -> None:
     who = Authorization(principal_id="ä" * 256, tenant_id="t" * 64, group_ids=tuple(f"g{n}" for n in range(32)))
 
     assert len(who.group_ids) == 32 and who.access_version is None
+
+
+@pytest.mark.parametrize("form", [list, set, iter])
+def test_groups_come_as_they_are(form: Any) -> None:
+    who = Authorization(principal_id="alice", tenant_id="t", group_ids=form(("eng",)), access_version=2**53 - 1)
+    assert who.group_ids == ("eng",)
 
 
 def test_inside_another_model_they_fail_as_pydantic_does() -> None:

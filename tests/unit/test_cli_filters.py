@@ -48,6 +48,8 @@ def test_several_are_fulfilled_together() -> None:
     [
         (["category"], "must be written KEY=VALUE"),
         (["=x"], "names no key"),
+        (['x:ne={"a":1,"a":2}'], "'x' is compared with an object that has 'a' twice"),
+        (['x=[{"b":{"a":1,"c":0,"a":1}}]'], "has 'a' twice"),
         ([":eq=x"], "names no key"),
         (["year:after=2024"], "no operator 'after': use eq, ne, in"),
         (["year=1", "year:eq=2"], "year:eq is given twice"),

@@ -1,11 +1,12 @@
 """Filters: what may be written, and what it means."""
 
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
 
 from headwater import LimitError, ValidationError
-from headwater.filters import Filter, parse_filter
+from headwater.filters import Condition, Filter, parse_filter
 
 
 def nested(levels: int) -> list[Any]:
@@ -127,3 +128,70 @@ def test_what_is_no_mapping_of_keys_is_refused(written: Any) -> None:
 def test_too_much_is_refused_and_never_cut(written: dict[str, Any], limit: str) -> None:
     with pytest.raises(LimitError, match=limit):
         parse_filter(written)
+
+
+class Endless(Mapping[str, Any]):
+    """Has as many keys as anybody reads, and counts them."""
+
+    def __init__(self, value: Any = 1) -> None:
+        self.read = 0
+        self._value = value
+
+    def __iter__(self) -> Iterator[str]:
+        while True:
+            self.read += 1
+            yield f"key {self.read}"
+
+    def __getitem__(self, key: str) -> Any:
+        return self._value
+
+    def __len__(self) -> int:
+        return 1
+
+
+class Long(list[int]):
+    """Says that it is short, and counts what is read of it."""
+
+    read = 0
+
+    def __len__(self) -> int:
+        return 2
+
+    def __iter__(self) -> Iterator[int]:
+        while True:
+            self.read += 1
+            yield 1
+
+
+def test_no_more_is_read_than_may_be_written() -> None:
+    conditions, values, operators = Endless(), Endless(), Long()
+    for written, limit in (
+        (conditions, "more than 32 conditions"),
+        ({"key": {"eq": values}}, "'key' has more than 65,536 bytes"),
+        ({"key": {"in": operators}}, "'key' has more than 65,536 bytes"),
+        ({"key": {"in": [1] * 2_000_000}}, "lists 2,000,000 values"),
+        ({"key": {"eq": ["x" * 1_000] * 2_000_000}}, "'key' has more than 65,536 bytes"),
+    ):
+        with pytest.raises(LimitError, match=limit):
+            parse_filter(written)
+
+    assert conditions.read <= 34 and values.read <= 65_537 and operators.read <= 65_537
+
+
+def test_what_a_subclass_says_of_itself_does_not_count() -> None:
+    class Lying(int):
+        def bit_length(self) -> int:
+            return 1
+
+        def __int__(self) -> int:
+            return 3
+
+    class Named(str):
+        def __str__(self) -> str:
+            return "other"
+
+    with pytest.raises(ValidationError, match=r"'key' is compared with a value .* \(Lying\)"):
+        parse_filter({"key": Lying(1 << 5_000)})
+    wanted = parsed({Named("key"): {"in": [Lying(7), Named("text")]}})
+    assert wanted.conditions == (Condition("key", "in", [7, "text"]),)
+    assert [type(each) for each in (wanted.conditions[0].key, *wanted.conditions[0].value)] == [str, int, str]

@@ -37,15 +37,28 @@ def _condition(given: str) -> tuple[str, str, Any]:
             f"--filter {given[:80]!r} has no operator {operator[:40]!r}: use {', '.join(OPERATORS)}; "
             f"for a key that has a colon write KEY:{EQUAL}=VALUE."
         )
-    return key, operator, _value(value)
+    return key, operator, _value(key, value)
 
 
-def _value(text: str) -> Any:
+def _value(key: str, text: str) -> Any:
     """JSON where it is JSON, else the text itself. ``NaN``, which JSON does not have, is a text."""
+    twice: list[str] = []
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        read: dict[str, Any] = {}
+        for name, value in pairs:
+            if name in read:
+                twice.append(name)
+            read[name] = value
+        return read
+
     try:
-        return json.loads(text, parse_constant=_refuse)
+        value = json.loads(text, parse_constant=_refuse, object_pairs_hook=once)
     except (ValueError, RecursionError):
         return text
+    if twice:  # the last one would be taken, and the other forgotten
+        raise WrongUsage(f"--filter {key[:80]!r} is compared with an object that has {twice[0][:40]!r} twice.")
+    return value
 
 
 def _refuse(constant: str) -> None:

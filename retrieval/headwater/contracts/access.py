@@ -7,12 +7,10 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from headwater.contracts.shared import Conflict, Instant, Name, Output, RequestInput, SourceId, check_bytes, json_bytes
 from headwater.errors import ValidationError
-from headwater.models import GROUPS_MAX
+from headwater.models import ACCESS_VERSION_END, GROUPS_MAX
 
 SOURCES_MAX: Final = 1_024  # of one request
 PRINCIPALS_MAX: Final = 1_024  # of one source
-# What any JSON reader can hold, and far from the end of Postgres's bigint: every deletion still raises it by one.
-ACCESS_VERSION_END: Final = 2**53
 GRANTEES: Final = frozenset({"principal_ids", "group_ids", "everyone", "expiring"})
 
 
