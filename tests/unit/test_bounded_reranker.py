@@ -1,6 +1,7 @@
 """What holds a reranker within its bounds, whatever it does."""
 
 import asyncio
+import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -14,8 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headwater.errors import HeadwaterError, LimitError, PermanentError, RerankError, RerankLimitError, ValidationError
+from headwater.limits import TOP_K
 from headwater.models import Hit
 from headwater.rerankers.bounded import Bounded
+from headwater.rerankers.profiles import KeptOrder, failure_of
 from headwater.testing import FakeReranker
 from tests.unit.ranked_hits import ranked_hits, ranks
 
@@ -150,21 +153,79 @@ def test_what_a_foreign_error_says_stays_out() -> None:
         assert secret not in repr(raised.value)
 
 
-@pytest.mark.parametrize("error", [RerankError("Bad scores."), RerankLimitError("Too long.")])
-def test_what_a_reranker_says_of_itself_is_said_as_it_is(error: HeadwaterError) -> None:
-    with pytest.raises(type(error)) as raised:
-        asked(Answering(lambda *_: (_ for _ in ()).throw(error)))
-    assert raised.value is error
-
-
-def test_any_other_of_our_errors_is_one_of_the_reranker() -> None:
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (RerankError, RerankError),
+        (RerankLimitError, RerankLimitError),
+        (LimitError, RerankLimitError),
+        (PermanentError, RerankError),
+    ],
+)
+def test_what_it_says_in_errors_of_our_kinds_stays_out_too_and_the_kind_counts(
+    error: type[HeadwaterError], kind: type[HeadwaterError]
+) -> None:
     def fail(query: str, hits: Sequence[Hit]) -> Sequence[Hit]:
-        raise PermanentError("Install headwater[onnx].")
+        raise error("sk-SECRET\n" * 100_000)
 
-    with pytest.raises(RerankError, match=r"Answering failed: Install headwater\[onnx\]\."):
+    with pytest.raises(kind) as raised:
         asked(Answering(fail))
-    with pytest.raises(RerankLimitError, match="Too long"):
-        asked(Answering(lambda *_: (_ for _ in ()).throw(LimitError("Too long."))))
+    assert type(raised.value) is kind
+    assert re.fullmatch(
+        rf"Answering failed with {error.__name__} at test_bounded_reranker\.py:\d+\.", str(raised.value)
+    )
+
+
+def test_nor_does_a_name_that_a_host_gave_make_a_sentence_long_or_break_it() -> None:
+    foreign = type("Sk\n" + "x" * 100_000, (Exception,), {})
+
+    def fail(query: str, hits: Sequence[Hit]) -> Sequence[Hit]:
+        raise foreign
+
+    named = type("Mine\n" + "y" * 100_000, (Answering,), {})
+    with pytest.raises(RerankError) as raised:
+        asked(named(fail))
+    assert len(str(raised.value)) < 300 and "\n" not in str(raised.value)
+
+
+def test_a_failure_that_it_tells_beside_its_order_is_one_line_and_not_long() -> None:
+    found = asked(Answering(lambda _, hits: KeptOrder.of(hits, "No\norder. " * 100_000)))
+    assert (failure_of(found) or "").startswith("No order. No") and len(failure_of(found) or "") <= 256
+
+
+def test_what_our_own_code_says_within_it_is_said() -> None:
+    with pytest.raises(RerankLimitError, match=r"^top_k must be from 1 to 32, not 99\.$"):
+        asked(Answering(lambda *_: TOP_K.check(99)))
+    with pytest.raises(RerankError, match=r"^Answering failed: top_k must be a whole number, not str\.$"):
+        asked(Answering(lambda *_: TOP_K.check("5")))  # type: ignore[arg-type]  # that is the point
+    with pytest.raises(RerankError, match=r"^Answering gave a NoneType instead of passages\.$"):
+        asked(Answering(Bounded(Answering(lambda *_: None)).rerank))
+
+
+class Speechless:
+    """Fails already when it is asked where it runs."""
+
+    def rerank(self, query: str, hits: Sequence[Hit]) -> Sequence[Hit]:
+        return hits
+
+    @property
+    def is_hosted(self) -> bool:
+        raise RuntimeError("sk-SECRET")
+
+
+class Shut:
+    def __getattr__(self, name: str) -> Any:
+        raise RuntimeError("sk-SECRET")
+
+
+SHUT: Any = Shut()
+
+
+@pytest.mark.parametrize("ask", [lambda: Bounded(Speechless()).is_hosted, lambda: Bounded(SHUT)])
+def test_one_that_fails_when_it_is_looked_at_is_not_quoted_either(ask: Callable[[], object]) -> None:
+    with pytest.raises(RerankError, match=r"failed with RuntimeError at test_bounded_reranker\.py:\d+\.$") as raised:
+        ask()
+    assert raised.value.__suppress_context__
 
 
 @pytest.mark.parametrize("abort", [KeyboardInterrupt, SystemExit, asyncio.CancelledError])
@@ -337,8 +398,6 @@ def test_what_cannot_rerank_is_refused() -> None:
         Bounded("tei:https://rerank.example")  # type: ignore[arg-type]
 
 
-def test_a_bounded_one_is_not_bounded_again() -> None:
-    bounded = Bounded(FakeReranker(is_hosted=True))
-    assert Bounded.of(bounded) is bounded and bounded.is_hosted
-    other = Bounded.of(FakeReranker())
-    assert isinstance(other, Bounded) and not other.is_hosted and other.name == "FakeReranker"
+def test_a_bounded_one_says_what_the_one_within_says() -> None:
+    outside, inside = Bounded(FakeReranker(is_hosted=True)), Bounded(FakeReranker())
+    assert outside.is_hosted and not inside.is_hosted and inside.name == "FakeReranker"

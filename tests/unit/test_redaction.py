@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from headwater import HeadwaterError, ValidationError
+from headwater import LimitError, ValidationError
 from headwater.answering.hooks import Hooks
 from headwater.prompts import Window
 from headwater.rerankers.bounded import Bounded
@@ -67,8 +67,8 @@ def test_nothing_of_it_is_left_in_what_a_reranker_gets_or_the_result_shows() -> 
         "chunk_metadata": {"heading": [f"On {SECRET}"]},
     }
     steps.feed([row(f"before {SECRET} after", **changes)])
-    steps.feed([verdict(1)])
-    steps.feed([verdict(1)])
+    for _ in ("found", "redacted", "reranked"):
+        steps.feed([verdict(1)])
 
     result = steps.result
     assert reranker.seen == [("text", ["before [gone] after"])]
@@ -81,6 +81,7 @@ def test_a_redacted_passage_is_cited_as_a_whole_and_one_of_the_same_length_where
     def cited(redactor: Any) -> tuple[str, tuple[int, int]]:
         steps = walk(hooks=Hooks(redactor=redactor), max_result_bytes=len("[src#0001] ") + 10)
         steps.feed([row(f"{SECRET} and a long rest")])
+        steps.feed([verdict(1)])
         steps.feed([verdict(1)])
         (hit,), (citation,) = steps.result.hits, steps.result.citations
         assert steps.result.truncated
@@ -104,8 +105,10 @@ def test_a_passage_of_which_nothing_is_left_is_not_shown_and_the_next_ones_move_
         ]
     )  # fmt: skip
     walked.feed([verdict(n) for n in (1, 2, 3, 4)])
+    walked.feed([verdict(2), verdict(3)])
     if steps:
         walked.feed([])  # nothing stands around them
+        walked.feed([verdict(2), verdict(3)])
 
     result = walked.result
     assert [(hit.text, hit.retrieval_rank) for hit in result.hits] == [("second", 1), ("third one", 2)]
@@ -122,6 +125,7 @@ def test_a_reranker_gets_no_passage_of_which_nothing_is_left() -> None:
     steps.feed([row(SECRET), row("rest", rev_id=2, source_id="s2", vector_rank=2)])
     steps.feed([verdict(1), verdict(2)])
     steps.feed([verdict(2)])
+    steps.feed([verdict(2)])
 
     assert reranker.seen == [("text", ["rest"])] and [hit.text for hit in steps.result.hits] == ["rest"]
 
@@ -130,6 +134,7 @@ def test_a_reranker_gets_no_passage_of_which_nothing_is_left() -> None:
 def test_no_cut_shows_what_was_redacted(size: int) -> None:
     steps = walk(hooks=Hooks(redactor=redact), max_result_bytes=size)
     steps.feed([row(f"😀 {SECRET} é {SECRET} and a long rest after it")])
+    steps.feed([verdict(1)])
     steps.feed([verdict(1)])
 
     assert len(steps.result.text.encode()) <= size and steps.result.truncated
@@ -148,12 +153,24 @@ def test_a_redactor_that_fails_shows_nothing_and_is_not_quoted(redactor: Any) ->
     assert SECRET not in str(caught.value) and caught.value.__cause__ is None
 
 
-def test_an_error_of_the_library_s_own_kind_is_a_host_s_to_raise() -> None:
-    def refuse(text: str) -> str:
-        raise HeadwaterError("no")
+@pytest.mark.parametrize("size", [16_385, 200_000])
+def test_a_redactor_that_makes_a_query_longer_than_any_may_be_is_a_limit(size: int) -> None:
+    with pytest.raises(LimitError, match=f"redactor made .*{size:,}"):
+        walk("text", hooks=Hooks(redactor=lambda text: "x" * size))
 
-    with pytest.raises(HeadwaterError, match=r"^no$"):
-        walk(hooks=Hooks(redactor=refuse))
+
+def test_so_is_one_that_makes_a_text_of_which_nobody_could_show_much() -> None:
+    steps = walk("text", hooks=Hooks(redactor=lambda text: text.replace("big", "x" * 131_073)))
+    steps.feed([row("big")])
+
+    with pytest.raises(LimitError, match="131,073 characters of 3"):
+        steps.feed([verdict(1)])
+
+
+def test_it_is_one_for_other_words_too() -> None:
+    hooks = Hooks(redactor=lambda text: text.replace("big", "x" * 16_385), rewriter=lambda query: ["big"])
+    with pytest.raises(LimitError, match="16,385"):
+        walk("text", hooks=hooks)
 
 
 @pytest.mark.parametrize(

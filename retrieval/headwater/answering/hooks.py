@@ -3,19 +3,22 @@
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 from weakref import WeakValueDictionary
 
 from headwater.answering.host_code import check_not_async
 from headwater.answering.recheck import OnAccessDenied
 from headwater.answering.redaction import Redactor
 from headwater.errors import ValidationError
-from headwater.prompts import PostProcessor, check_post_processors
+from headwater.prompts import PostProcessor, check_post_processors, reach
+from headwater.prompts.chain import NAMED
 from headwater.rerankers import Reranker
 from headwater.rerankers.bounded import Bounded
 from headwater.rewriting import Rewriter
 
 OnRerankError = Literal["raise", "keep"]
+
+OWN: Final = frozenset(NAMED.values())  # post-processors that take no time
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +30,12 @@ class Hooks:
     redactor: Redactor | None = None
     rewriter: Rewriter | None = None
     post_processors: tuple[PostProcessor, ...] = ()
+
+    @property
+    def arranges_with_hosts_code(self) -> bool:
+        """What arranges a prompt may take its time: a step of the host's, or its redactor in what is read around passages."""
+        is_ours = all(type(step) in OWN for step in self.post_processors)
+        return not is_ours or (self.redactor is not None and reach(self.post_processors) is not None)
 
     @classmethod
     def checked(

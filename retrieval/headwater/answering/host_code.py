@@ -1,13 +1,22 @@
-"""Code of a host's that we call. It gives its answer at once: what is async would be forgotten without an error, and with it
-an audit, or what a redactor takes out. So that is refused, where it is given if that can be seen there."""
+"""Code of a host's that we call: what it is given, what it may give back, and what is said of it when it fails.
 
-from collections.abc import Callable
+It gets copies, so that nothing it does to them, now or in a thread that it left behind, changes what is shown. It gives its answer
+at once: what is async would be forgotten without an error, and with it an audit, or what a redactor takes out. So that is refused,
+where it is given if that can be seen there. What it raises is told by its kind and line: the words may repeat a key or a passage.
+"""
+
+from collections.abc import Callable, Iterable
 from inspect import isasyncgenfunction, isawaitable, iscoroutinefunction
-from typing import Any, TypeVar
+from pathlib import PurePath
+from traceback import walk_tb
+from typing import Any, Final, TypeVar
 
-from headwater.errors import ValidationError
+from headwater.errors import HeadwaterError, ValidationError
+from headwater.models import Hit
 
 T = TypeVar("T")
+
+NAME_CHARACTERS: Final = 80  # of a class or a file of a host's, in a sentence
 
 
 def check_not_async(function: object, name: str) -> None:
@@ -18,8 +27,17 @@ def check_not_async(function: object, name: str) -> None:
 
 
 def answered(function: Callable[..., T], *arguments: Any, name: str) -> T:
-    """What ``function`` gives. A function may be plain and still give something to be awaited: then it is refused here."""
-    answer = function(*arguments)
+    """What ``function`` gives. What it raises comes out as an error of ours, by its kind and line."""
+    try:
+        return given_at_once(function(*arguments), name=name)
+    except Exception as error:
+        if is_ours(error):
+            raise
+        raise kind_of(error)(failure(error, name)) from None
+
+
+def given_at_once(answer: T, *, name: str) -> T:
+    """``answer``, unless it is to be awaited, as also a plain function's may be."""
     if isawaitable(answer):
         if callable(close := getattr(answer, "close", None)):
             close()  # or it would be told as never awaited
@@ -27,7 +45,64 @@ def answered(function: Callable[..., T], *arguments: Any, name: str) -> T:
     return answer
 
 
-_ASYNC = (
+def is_ours(error: BaseException) -> bool:
+    """Our own code raised it, in words of ours. A host may raise our kinds of errors too, with words of its own."""
+    return isinstance(error, HeadwaterError) and _place(error)[2].partition(".")[0] == "headwater"
+
+
+def kind_of(error: BaseException) -> type[HeadwaterError]:
+    """The kind of ours that a host chose for its error, which says whether to ask again; else that of a bad argument."""
+    kinds = (kind for kind in type(error).__mro__ if kind.__module__ == HeadwaterError.__module__)
+    found = next(kinds, ValidationError)
+    return found if issubclass(found, HeadwaterError) else ValidationError
+
+
+def failure(error: BaseException, name: str) -> str:
+    """What may be said of an error that code of a host's, called ``name``, raised: its kind, and where."""
+    file, line, _ = _place(error)
+    return f"{name} failed with {printable(type(error).__name__)} at {printable(PurePath(file).name)}:{line}."
+
+
+def printable(name: str) -> str:
+    """A name that a host gave, as it may stand in a sentence: on one line, and not longer than one reads."""
+    return "".join(each if each.isprintable() else "?" for each in name[:NAME_CHARACTERS])
+
+
+def lent(hits: Iterable[Hit]) -> tuple[Hit, ...]:
+    """Copies for code of a host's, down to the metadata. A frozen model is no wall: what is in it can be changed."""
+    return tuple(
+        hit.model_copy(
+            update={
+                "metadata": _copied(hit.metadata),
+                "provenance": hit.provenance.model_copy(),
+                "scores": hit.scores.model_copy(),
+                "trust": hit.trust.model_copy(),
+            }
+        )
+        for hit in hits
+    )
+
+
+def _copied(value: Any) -> Any:
+    """JSON, as metadata are."""
+    match value:
+        case dict():
+            return {key: _copied(each) for key, each in value.items()}
+        case list():
+            return [_copied(each) for each in value]
+        case _:
+            return value
+
+
+def _place(error: BaseException) -> tuple[str, int, str]:
+    """File, line and module of the frame that raised it."""
+    file, line, module = "?", 0, ""
+    for frame, number in walk_tb(error.__traceback__):
+        file, line, module = frame.f_code.co_filename, number, str(frame.f_globals.get("__name__", ""))
+    return file, line, module
+
+
+_ASYNC: Final = (
     "{} is async, and nobody would await it: give a plain function. One that takes its time holds no event loop up, for "
     "AsyncRetriever calls it in a thread."
 )

@@ -12,7 +12,7 @@ from typing import Any, Self
 
 import psycopg
 
-from headwater.answering.host_code import answered
+from headwater.answering.host_code import given_at_once
 from headwater.limits import DENIED_SOURCES, ERROR_CHARACTERS
 from headwater.models import AccessDenied, Scope
 from headwater.store.db import reason
@@ -110,7 +110,7 @@ class Audit:
         scope, source_id = source
         return AccessDenied(
             source_id=source_id,
-            scope=scope,
+            scope=scope.model_copy(),  # a host's listener may do with it as it likes
             reason="no_grant" if error is None else "check_failed",
             hits=len(self._hits.get(source, ())),
             error=error,
@@ -141,4 +141,4 @@ class Audit:
     def _tell(self) -> None:
         assert self.listener is not None
         for denial in self._denied.values():
-            answered(self.listener, denial, name="on_access_denied")
+            given_at_once(self.listener(denial), name="on_access_denied")

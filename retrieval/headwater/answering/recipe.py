@@ -7,32 +7,33 @@ waits. Each step is a function, here or in the module that it is imported from.
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from typing import Any, Final
 
 import psycopg
 
-from headwater.answering.assembly import Passage, assemble, passage
+from headwater.answering.assembly import Passage, assemble
 from headwater.answering.finding import look
+from headwater.answering.gate import Gate, Supply
 from headwater.answering.hooks import Hooks
-from headwater.answering.ranking import Ranked, ranked
-from headwater.answering.recheck import Audit, Verdict, denied_statement, recheck_statement
-from headwater.answering.redaction import redacted, redacted_text
+from headwater.answering.host_code import failure
+from headwater.answering.ranking import ranked
+from headwater.answering.recheck import Audit, denied_statement
+from headwater.answering.redaction import redacted_query, redacted_text
 from headwater.embedders import Embedder
 from headwater.errors import RerankError, RerankLimitError, ValidationError
 from headwater.limits import DIMENSIONS_MAX
-from headwater.models import Hit, RetrievalResult
+from headwater.models import RetrievalResult
 from headwater.prompts import Arranged, arrange, reach
 from headwater.prompts.expansion import Surroundings
 from headwater.prompts.keys import Key, key_of
 from headwater.prompts.surroundings import read_surroundings, surroundings_statement
+from headwater.rerankers.bounded import Bounded
 from headwater.rerankers.profiles import failure_of
 from headwater.rewriting import variants
-from headwater.sensitivity import RESTRICTED, SENSITIVITIES
+from headwater.sensitivity import RESTRICTED
 from headwater.store.effects import Effect, Recipe, called, fetched
 from headwater.store.question import Question
 from headwater.store.routes import Routes
-from headwater.store.rows import Candidate
 from headwater.store.search import Space, as_halfvec
 from headwater.telemetry import OFF, Span
 from headwater.vectors import check_vectors
@@ -73,24 +74,17 @@ def recipe(question: Question, means: Means, hooks: Hooks, audit: Audit, *, requ
     with request.span("retrieval.fusion", fusion=question.fusion) as span:
         order = ranked(question, finds)
         span.set(hits=len(order))
-    allowed = yield from _recheck([one.candidate for one in order], question, means, audit)
-    most = question.top_k if hooks.reranker is None else len(order)
-    if hooks.redactor is None:
-        passages = _passages(order, allowed, hooks, most=most)
-    else:
-        passages = yield from called(lambda: _passages(order, allowed, hooks, most=most))
+    gate = Gate(question, means.schema, audit)
+    supply = Supply((yield from gate.ranked(order)), redactor=hooks.redactor, gate=gate)
+    passages = yield from supply.next(question.top_k if hooks.reranker is None else len(order))
     rerank_error: str | None = None
     if hooks.reranker is not None and passages:
         with request.span("retrieval.rerank", hits=len(passages)) as span:
-            passages, rerank_error = yield from _reranked(passages, question, means, hooks)
+            passages, rerank_error = yield from _reranked(passages, hooks.reranker, question, means, hooks)
             span.set(failed=rerank_error is not None)
-        allowed = yield from _recheck([one.candidate for one in passages], question, means, audit)
-        passages = [_as_labelled(one, allowed) for one in passages if one.candidate.rev_id in allowed]
+        passages = yield from gate.passed(passages)
     with request.span("prompt.assembly") as span:
-        best = passages[: question.top_k]
-        layout: Sequence[int] = range(len(best))
-        if hooks.post_processors and best:
-            best, layout = yield from _arranged(best, question, means, hooks)
+        best, layout = yield from _laid_out(passages, supply, gate, means, hooks)
         result = assemble(
             question,
             best,
@@ -113,11 +107,11 @@ def _in_words(question: Question, hooks: Hooks) -> Generator[Effect, Any, Questi
         return question
 
     def words() -> tuple[str, ...]:
-        query = question.query if redactor is None else redacted_text(question.query, redactor)
+        query = question.query if redactor is None else redacted_query(question.query, redactor)
         if not query.strip():
             return (query,)
         forms = variants(hooks.rewriter, query)
-        return forms if redactor is None else (query, *(redacted_text(form, redactor) for form in forms[1:]))
+        return forms if redactor is None else (query, *(redacted_query(form, redactor) for form in forms[1:]))
 
     query, *others = yield from called(words)
     return replace(question, queries=(query, *(other for other in others if other.strip())))
@@ -125,10 +119,13 @@ def _in_words(question: Question, hooks: Hooks) -> Generator[Effect, Any, Questi
 
 def _embedded(texts: Sequence[str], embedder: Embedder) -> tuple[Space, list[str]]:
     """The space that is searched, and where in it each of the texts lies."""
-    space = Space(embedder.identity, embedder.dimensions)
-    if not space.embedder_identity or not 1 <= space.dimensions <= DIMENSIONS_MAX:
-        raise ValidationError(f"embedder must have an identity, and from 1 to {DIMENSIONS_MAX:,} dimensions.")
-    vectors = check_vectors(embedder.embed(list(texts)), count=len(texts), dimensions=space.dimensions)
+    try:
+        space = Space(embedder.identity, embedder.dimensions)
+        if not space.embedder_identity or not 1 <= space.dimensions <= DIMENSIONS_MAX:
+            raise ValidationError(f"embedder must have an identity, and from 1 to {DIMENSIONS_MAX:,} dimensions.")
+        vectors = check_vectors(embedder.embed(list(texts)), count=len(texts), dimensions=space.dimensions)
+    except psycopg.Error as error:  # of a database of the host's: it must not pass for one of the store
+        raise ValidationError(failure(error, "embedder")) from None
     return space, [as_halfvec(vector) for vector in vectors]
 
 
@@ -151,83 +148,71 @@ def _hear_of_others(question: Question, means: Means, audit: Audit) -> Generator
             audit.kept_back(scope, rows)
 
 
-def _recheck(
-    candidates: Sequence[Candidate], question: Question, means: Means, audit: Audit
-) -> Generator[Effect, Any, Mapping[int, int]]:
-    """The revisions that may be shown now, each with its label. If nobody can say, none."""
-    if not candidates:
-        return {}
-    statement = recheck_statement(means.schema, question, [one.rev_id for one in candidates])
-    verdicts: Sequence[Verdict] | psycopg.Error
-    try:
-        (rows,) = yield from fetched(statement)
-        verdicts = [Verdict(*row) for row in rows]
-    except psycopg.Error as error:
-        verdicts = error
-    return audit.disclose(candidates, verdicts)
-
-
-def _passages(order: Sequence[Ranked], allowed: Mapping[int, int], hooks: Hooks, *, most: int) -> list[Passage]:
-    """The first that may be shown, ranked as they were found, without what the redactor takes out."""
-    at = datetime.now(UTC)
-    passages: list[Passage] = []
-    for one in order:
-        candidate = one.candidate
-        if len(passages) == most:
-            break
-        if candidate.rev_id not in allowed:
-            continue
-        if allowed[candidate.rev_id] > candidate.sensitivity:
-            candidate = replace(candidate, sensitivity=allowed[candidate.rev_id])
-        if hooks.redactor is not None:
-            candidate = redacted(candidate, hooks.redactor)
-            if not candidate.text.strip():  # there is nothing to show or to rank: the next one moves up
-                continue
-        passages.append(passage(candidate, one.scores, one.retrieval, rank=len(passages) + 1, at=at))
-    return passages
-
-
-def _as_labelled(one: Passage, allowed: Mapping[int, int]) -> Passage:
-    """``one`` with the label that it has by now, if that is a higher one."""
-    level = allowed[one.candidate.rev_id]
-    if level <= one.candidate.sensitivity:
-        return one
-    hit = one.hit.model_copy(update={"sensitivity": SENSITIVITIES[level]})
-    return Passage(replace(one.candidate, sensitivity=level), hit)
-
-
 def _reranked(
-    passages: Sequence[Passage], question: Question, means: Means, hooks: Hooks
+    passages: Sequence[Passage], reranker: Bounded, question: Question, means: Means, hooks: Hooks
 ) -> Generator[Effect, Any, tuple[list[Passage], str | None]]:
-    """The passages in the reranker's order. What must not leave the process keeps its place among those that may."""
-    reranker = hooks.reranker
-    assert reranker is not None
+    """The passages in the reranker's order, and why they are not if they are not."""
+    try:
+        ordered: tuple[list[Passage], str | None] = yield from called(
+            lambda: _ordered(passages, reranker, question.query, means.hosted_labels)
+        )
+    except RERANKER_FAILED as error:
+        if not hooks.keeps_order:
+            raise
+        return list(passages), str(error)
+    return ordered
+
+
+def _ordered(
+    passages: Sequence[Passage], reranker: Bounded, query: str, hosted_labels: Sequence[int]
+) -> tuple[list[Passage], str | None]:
+    """What must not leave the process keeps its place among those that may."""
+    is_hosted, reads_restricted = reranker.is_hosted, reranker.reads_restricted  # once: what it says next is too late
     ordered = list(passages)
     places = [
         place
         for place, one in enumerate(passages)
-        if (not reranker.is_hosted or one.candidate.sensitivity in means.hosted_labels)
-        and (one.candidate.sensitivity < RESTRICTED or reranker.reads_restricted)
+        if (not is_hosted or one.candidate.sensitivity in hosted_labels)
+        and (one.candidate.sensitivity < RESTRICTED or reads_restricted)
     ]
     if not places:  # which a host that named a reranker would take for its order
-        return ordered, UNASKED.format(OUTSIDE if reranker.is_hosted else CAREFUL)
+        return ordered, UNASKED.format(OUTSIDE if is_hosted else CAREFUL)
     given = {id(passages[place].hit): passages[place] for place in places}
-    hits = [passages[place].hit for place in places]
-    try:
-        answer: Sequence[Hit] = yield from called(lambda: reranker.rerank(question.query, hits))
-    except RERANKER_FAILED as error:
-        if not hooks.keeps_order:
-            raise
-        return ordered, str(error)
+    answer = reranker.rerank(query, [passages[place].hit for place in places])
     for place, hit in zip(places, answer, strict=True):
         ordered[place] = given[id(hit)]
     return ordered, failure_of(answer)
 
 
+def _laid_out(
+    passages: list[Passage], supply: Supply, gate: Gate, means: Means, hooks: Hooks
+) -> Generator[Effect, Any, tuple[list[Passage], Sequence[int]]]:
+    """The best passages as a prompt should have them: which matter most, what is shown of each, and where it stands.
+
+    What is taken away while code of a host's arranges them makes room for the next ones, and those are arranged anew: what stands
+    beside a passage decides what is shown of it, and where.
+    """
+    question = gate.question
+    while True:
+        passages = [*passages, *(yield from supply.next(question.top_k - len(passages)))]
+        best = passages[: question.top_k]
+        if gate.has_failed or not best:
+            return [], ()
+        if not hooks.post_processors:
+            return best, range(len(best))
+        arranged, layout = yield from _arranged(best, question, means, hooks)
+        if not hooks.arranges_with_hosts_code:
+            return arranged, layout
+        left = yield from gate.passed(passages)
+        if len(left) == len(passages):
+            labels = {key_of(one.hit): one for one in left}
+            return [_with_label_of(labels[key_of(one.hit)], one) for one in arranged], layout
+        passages = left
+
+
 def _arranged(
     best: Sequence[Passage], question: Question, means: Means, hooks: Hooks
 ) -> Generator[Effect, Any, tuple[list[Passage], Sequence[int]]]:
-    """The passages as a prompt should have them: which matter most, what is shown of each, and where it stands."""
     steps, redactor = hooks.post_processors, hooks.redactor
     around: Mapping[Key, Surroundings] = {}
     if (wanted := reach(steps)) is not None:
@@ -239,6 +224,11 @@ def _arranged(
     arranged: Arranged = yield from called(lambda: arrange(steps, question.query, hits, around, redact=redact))
     own = {key_of(one.hit): one for one in best}
     return [replace(own[key_of(hit)], hit=hit) for hit in arranged.hits], arranged.layout
+
+
+def _with_label_of(labelled: Passage, arranged: Passage) -> Passage:
+    label = labelled.hit.sensitivity
+    return Passage(labelled.candidate, arranged.hit.model_copy(update={"sensitivity": label}))
 
 
 def _tell(request: Span, result: RetrievalResult, audit: Audit) -> None:

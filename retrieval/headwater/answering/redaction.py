@@ -2,26 +2,40 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from headwater.answering.host_code import answered
-from headwater.errors import HeadwaterError, ValidationError
+from headwater.errors import LimitError, ValidationError
 from headwater.ids import UNSTORABLE
+from headwater.limits import QUERY_CHARACTERS
 from headwater.store.rows import Candidate
 
 Redactor = Callable[[str], str]
 
+# Four times the longest text that it is given: marks may be longer than what they stand for. A pattern that matches everywhere
+# makes more.
+REDACTED_CHARACTERS: Final = 131_072
+
 
 def redacted_text(text: str, redactor: Redactor) -> str:
     """What ``redactor`` leaves of ``text``. If it fails nothing is shown, and its error, which may quote, is not repeated."""
-    try:
-        left = answered(redactor, text, name="redactor")
-    except HeadwaterError:
-        raise
-    except Exception as error:  # noqa: BLE001 - a host's code raises anything
-        raise ValidationError(f"The redactor failed with {type(error).__name__}: nothing is shown.") from None
+    left = answered(redactor, text, name="redactor")
     if not isinstance(left, str) or UNSTORABLE.search(left):
         raise ValidationError("The redactor must return a text without NUL or lone surrogates: nothing is shown.")
+    if len(left) > REDACTED_CHARACTERS:
+        raise LimitError(
+            f"The redactor made {len(left):,} characters of {len(text):,}: at most {REDACTED_CHARACTERS:,} are shown of one text."
+        )
+    return left
+
+
+def redacted_query(query: str, redactor: Redactor) -> str:
+    """The same of a query, which is no longer afterwards than any may be."""
+    left = redacted_text(query, redactor)
+    if len(left) > QUERY_CHARACTERS:
+        raise LimitError(
+            f"The redactor made a query of {len(left):,} characters: at most {QUERY_CHARACTERS:,} are read."
+        )
     return left
 
 

@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from headwater.answering.host_code import answered, check_not_async
+from headwater.answering.host_code import answered, check_not_async, given_at_once, lent, printable
 from headwater.errors import LimitError, ValidationError
 from headwater.ids import UNSTORABLE
 from headwater.models import Hit
@@ -90,13 +91,11 @@ def arrange(
     laid_out = important = tuple(hits)
     is_laid_out = False
     for step in steps:
-        if isinstance(step, Expansion):
-            answer: Sequence[Hit] = step.expand(laid_out, surroundings or {}, redact=redact)
-        else:
-            answer = answered(step.process, query, laid_out, name=f"Post-processor {_name(step)}")
-        laid_out = _held(step, laid_out, answer)
+        ask = partial(_said, step, query, lent(laid_out), surroundings or {}, redact)
+        said = answered(ask, name=f"Post-processor {_name(step)}")
+        laid_out = _held(step, laid_out, said)
         # A layout is the order for a reader's eye; every other order says which passages matter more.
-        is_laid_out = is_laid_out or getattr(step, "is_layout", False) is True
+        is_laid_out = is_laid_out or said.is_layout
         if not is_laid_out:
             important = laid_out
     final = {key_of(hit): hit for hit in laid_out}
@@ -106,17 +105,39 @@ def arrange(
     )
 
 
-def _held(step: object, given: Sequence[Hit], answer: Sequence[Hit]) -> tuple[Hit, ...]:
-    """Our own hits in the answer's order, with its prompt texts: whatever else it changed is not taken over."""
-    own = {key_of(hit): hit for hit in given}
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """What a step gave back, each part read once: it may go on changing what it was lent."""
+
+    texts: Sequence[tuple[Key, Any]]  # of each passage, in its order
+    is_layout: bool
+
+
+def _said(
+    step: "PostProcessor",
+    query: str,
+    given: Sequence[Hit],
+    surroundings: Mapping[Key, Surroundings],
+    redact: Callable[[str], str] | None,
+) -> _Said:
+    if isinstance(step, Expansion):
+        answer: Sequence[Hit] = step.expand(given, surroundings, redact=redact)
+    else:
+        answer = given_at_once(step.process(query, given), name=f"Post-processor {_name(step)}")
     if not isinstance(answer, Sequence) or not all(isinstance(hit, Hit) for hit in answer):
         raise ValidationError(f"Post-processor {_name(step)} must give back the hits it got.")
-    if len(answer) != len(own) or {key_of(hit) for hit in answer} != own.keys():
+    return _Said([(key_of(hit), hit.prompt_text) for hit in answer], getattr(step, "is_layout", False) is True)
+
+
+def _held(step: object, given: Sequence[Hit], said: _Said) -> tuple[Hit, ...]:
+    """Our own hits in the step's order, with its prompt texts: whatever else it changed is not taken over."""
+    own = {key_of(hit): hit for hit in given}
+    if len(said.texts) != len(own) or {key for key, _ in said.texts} != own.keys():
         raise ValidationError(
-            f"Post-processor {_name(step)} must give back each of the {len(own)} hits once: it gave {len(answer)}, not all of "
-            "them the same."
+            f"Post-processor {_name(step)} must give back each of the {len(own)} hits once: it gave {len(said.texts)}, not all "
+            "of them the same."
         )
-    return tuple(_with(own[key_of(hit)], hit.prompt_text, step) for hit in answer)
+    return tuple(_with(own[key], text, step) for key, text in said.texts)
 
 
 def _with(hit: Hit, prompt_text: Any, step: object) -> Hit:
@@ -130,4 +151,4 @@ def _with(hit: Hit, prompt_text: Any, step: object) -> Hit:
 
 
 def _name(step: object) -> str:
-    return step.__name__ if isinstance(step, type) else type(step).__name__
+    return printable(step.__name__ if isinstance(step, type) else type(step).__name__)

@@ -3,19 +3,18 @@
 import json
 import math
 import threading
-import traceback
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from contextvars import copy_context
 from inspect import isawaitable
 from itertools import islice
-from pathlib import PurePath
-from typing import Final, TypedDict
+from typing import Final, TypedDict, TypeVar
 
-from headwater.answering.host_code import check_not_async
-from headwater.errors import HeadwaterError, LimitError, RerankError, RerankLimitError, ValidationError
+from headwater.answering.host_code import check_not_async, failure, is_ours, lent, printable
+from headwater.errors import LimitError, RerankError, RerankLimitError, ValidationError
 from headwater.limits import Limit
 from headwater.models import Hit
+from headwater.prompts.keys import Key, key_of
 from headwater.rerankers import Reranker, is_hosted
 from headwater.rerankers.profiles import KeptOrder, failure_of, reads_restricted
 
@@ -24,7 +23,8 @@ CONCURRENT: Final = Limit("max_concurrent", default=2, cap=8)
 TIMEOUT_S: Final = 2.0
 TIMEOUT_MAX_S: Final = 10.0
 
-Key = tuple[str, str, str, str]
+T = TypeVar("T")
+_Outcome = tuple[Hit, ...] | RerankError | RerankLimitError
 
 
 class Bounds(TypedDict, total=False):
@@ -54,32 +54,28 @@ class Bounded:
         timeout_s: float = TIMEOUT_S,
         max_concurrent: int = CONCURRENT.default,
     ) -> None:
-        if not callable(getattr(reranker, "rerank", None)):
-            raise ValidationError("reranker must be an object like headwater.Reranker: rerank(query, hits).")
-        check_not_async(reranker.rerank, f"{type(reranker).__name__}.rerank")
         self._reranker = reranker
+        rerank = self._told(lambda: getattr(reranker, "rerank", None))
+        if not callable(rerank):
+            raise ValidationError("reranker must be an object like headwater.Reranker: rerank(query, hits).")
+        check_not_async(rerank, f"{self.name}.rerank")
         self._max_input_bytes = INPUT_BYTES.check(max_input_bytes)
         self._timeout_s = check_timeout(timeout_s)
         self._max_concurrent = CONCURRENT.check(max_concurrent)
         self._slots = threading.BoundedSemaphore(max_concurrent)
 
-    @classmethod
-    def of(cls, reranker: Reranker) -> "Bounded":
-        """``reranker`` itself if it is bounded already, else within the default bounds."""
-        return reranker if isinstance(reranker, Bounded) else cls(reranker)
-
     @property
     def is_hosted(self) -> bool:
-        return is_hosted(self._reranker)
+        return self._told(lambda: is_hosted(self._reranker))
 
     @property
     def reads_restricted(self) -> bool:
-        return reads_restricted(self._reranker)
+        return self._told(lambda: reads_restricted(self._reranker))
 
     @property
     def name(self) -> str:
         """How errors and traces call it. Never an address or a key."""
-        return type(self._reranker).__name__
+        return printable(type(self._reranker).__name__)
 
     def rerank(self, query: str, hits: Sequence[Hit]) -> tuple[Hit, ...]:
         """The objects of ``hits``, best first. Waits for the timeout at most.
@@ -94,7 +90,7 @@ class Bounded:
             raise RerankLimitError(
                 f"{self.name} is busy with {self._max_concurrent} calls, as many as it may have at once: ask again later."
             )
-        ended: Future[tuple[Hit, ...]] = Future()
+        ended: Future[_Outcome] = Future()
         # Not of a pool, whose threads the interpreter waits for at its end: one that hangs would keep it.
         thread = threading.Thread(
             target=copy_context().run, args=(self._run, query, given, ended), name="headwater-rerank", daemon=True
@@ -105,11 +101,14 @@ class Bounded:
             self._slots.release()
             raise RerankLimitError(f"{self.name} was not asked: no more threads can be started here.") from None
         try:
-            return ended.result(self._timeout_s)
+            outcome = ended.result(self._timeout_s)
         except TimeoutError:
             raise RerankLimitError(
                 f"{self.name} took longer than {self._timeout_s:g} s: nothing was reordered."
             ) from None
+        if isinstance(outcome, RerankError | RerankLimitError):
+            raise outcome from None
+        return outcome
 
     def _check_input(self, query: str, hits: Sequence[Hit]) -> None:
         # What rerankers over HTTP send. Titles and metadata are not counted, for nobody sends them.
@@ -121,55 +120,55 @@ class Bounded:
                 f"or raise max_input_bytes (at most {INPUT_BYTES.cap:,})."
             )
 
-    def _run(self, query: str, hits: tuple[Hit, ...], ended: "Future[tuple[Hit, ...]]") -> None:
-        found: tuple[Hit, ...] = ()
-        error: BaseException | None = None
+    def _run(self, query: str, hits: tuple[Hit, ...], ended: "Future[_Outcome]") -> None:
+        outcome: _Outcome = ()
+        abort: BaseException | None = None
         try:
-            found = self._ordered(query, hits)
-        except (RerankError, RerankLimitError) as own:
-            error = own
-        except Exception as foreign:  # noqa: BLE001 - a host's reranker raises anything
-            error = self._wrapped(foreign)
-        except BaseException as abort:  # noqa: BLE001 - raised again where it was asked, as it is
-            error = abort
+            outcome = self._ordered(query, hits)
+        except Exception as error:  # noqa: BLE001 - a host's reranker raises anything
+            outcome = self._as_said(error)
+        except BaseException as error:  # noqa: BLE001 - raised again where it was asked, as it is
+            abort = error
         self._slots.release()  # first: who was answered may ask again at once
-        if error is None:
-            ended.set_result(found)
+        if abort is None:
+            ended.set_result(outcome)
         else:
-            ended.set_exception(error)
+            ended.set_exception(abort)
 
     def _ordered(self, query: str, hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
-        answer: object = self._reranker.rerank(query, hits)
+        answer: object = self._reranker.rerank(query, lent(hits))
         if isawaitable(answer):
             if callable(close := getattr(answer, "close", None)):
                 close()
             raise RerankError(f"{self.name}.rerank is async, and must give the passages themselves.")
         if not isinstance(answer, Iterable):
-            raise RerankError(f"{self.name} gave a {type(answer).__name__} instead of passages.")
-        by_key = {_key(hit): hit for hit in hits}
+            raise RerankError(f"{self.name} gave a {printable(type(answer).__name__)} instead of passages.")
+        by_key = {key_of(hit): hit for hit in hits}
         ordered: dict[Key, Hit] = {}
         for hit in islice(answer, len(hits) + 1):
-            if not isinstance(hit, Hit) or (key := _key(hit)) not in by_key:
+            if not isinstance(hit, Hit) or (key := key_of(hit)) not in by_key:
                 raise RerankError(f"{self.name} gave a passage that it was not given.")
             if key in ordered:
                 raise RerankError(f"{self.name} gave a passage twice.")
-            ordered[key] = by_key[key]  # ours: a copy may say something else
+            ordered[key] = by_key[key]  # ours: the copy may say something else by now
         if len(ordered) != len(hits):
             raise RerankError(f"{self.name} gave {len(ordered)} passages of {len(hits)}: each must come back once.")
-        failure = failure_of(answer)
-        return tuple(ordered.values()) if failure is None else KeptOrder.of(ordered.values(), failure)
+        kept = failure_of(answer)
+        return tuple(ordered.values()) if kept is None else KeptOrder.of(ordered.values(), kept)
 
-    def _wrapped(self, error: Exception) -> RerankError | RerankLimitError:
-        """Without what a foreign error says: it may repeat a key or a passage."""
-        if isinstance(error, LimitError):
-            return RerankLimitError(str(error))
-        if isinstance(error, HeadwaterError):
-            return RerankError(f"{self.name} failed: {error}")
-        *_, (frame, line) = traceback.walk_tb(error.__traceback__)
-        place = f"{PurePath(frame.f_code.co_filename).name}:{line}"
-        wrapped = RerankError(f"{self.name} failed with {type(error).__name__} at {place}.")
-        wrapped.__suppress_context__ = True
-        return wrapped
+    def _told(self, ask: Callable[[], T]) -> T:
+        """What the reranker says of itself, which is code of a host's as well."""
+        try:
+            return ask()
+        except Exception as error:  # noqa: BLE001
+            raise self._as_said(error) from None
+
+    def _as_said(self, error: Exception) -> RerankError | RerankLimitError:
+        """Our own sentence as it is. Of what code of a host's raises only kind and line: it may repeat a key or a passage."""
+        kind = RerankLimitError if isinstance(error, LimitError) else RerankError
+        if not is_ours(error):
+            return kind(failure(error, self.name))
+        return kind(str(error) if isinstance(error, RerankError | LimitError) else f"{self.name} failed: {error}")
 
 
 def check_timeout(timeout_s: float) -> float:
@@ -179,12 +178,6 @@ def check_timeout(timeout_s: float) -> float:
     if not 0 < timeout_s <= TIMEOUT_MAX_S:
         raise LimitError(f"timeout_s must be above 0 and at most {TIMEOUT_MAX_S:g}, not {timeout_s:g}.")
     return timeout_s
-
-
-def _key(hit: Hit) -> Key:
-    """The same chunk id in two corpora is two passages."""
-    where = hit.provenance
-    return where.tenant_id, where.resource_id, where.corpus_id, hit.chunk_id
 
 
 __all__ = ["IN_PROCESS", "TIMEOUT_S", "Bounded", "Bounds", "check_timeout"]

@@ -1,9 +1,11 @@
 """What some rerankers say beside an order: that they gave none and why, and that they never read what is restricted."""
 
 from collections.abc import Iterable
-from typing import Self
+from typing import Final, Self
 
 from headwater.models import Hit
+
+FAILURE_CHARACTERS: Final = 256
 
 
 class KeptOrder(tuple[Hit, ...]):
@@ -19,8 +21,10 @@ class KeptOrder(tuple[Hit, ...]):
 
 
 def failure_of(answer: object) -> str | None:
-    """Why ``answer`` is in no better order than before; None if it is."""
-    return answer.failure if isinstance(answer, KeptOrder) else None
+    """Why ``answer`` is in no better order than before; None if it is. One line, whoever wrote it."""
+    if not isinstance(answer, KeptOrder):
+        return None
+    return " ".join(str(answer.failure)[:FAILURE_CHARACTERS].split())
 
 
 def reads_restricted(reranker: object) -> bool:

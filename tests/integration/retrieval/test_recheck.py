@@ -1,7 +1,7 @@
 """What changes between the search and the answer counts: a second statement looks again, and its word is final."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from time import monotonic
 from typing import Any
@@ -9,9 +9,10 @@ from typing import Any
 import psycopg
 import pytest
 
-from headwater import AccessDenied, AsyncRetriever, RetrievalResult, Scope, StoreError
+from headwater import AccessDenied, AsyncRetriever, Hit, RetrievalResult, Scope, StoreError
 from headwater.embedders.hashing import HashEmbedder
-from tests.integration.retrieval.conftest import ALICE, Asker
+from headwater.prompts import LostInTheMiddle
+from tests.integration.retrieval.conftest import ALICE, Ask, Asker
 from tests.integration.retrieval.corpus_rows import CorpusRows, Source
 from tests.integration.retrieval.wire import Act, Wire
 
@@ -163,6 +164,51 @@ def test_fifty_sources_are_looked_at_again_in_one_statement(corpus: CorpusRows, 
     assert len(result.hits) == 5 and not wire.is_held.is_set()
 
 
+# --- while code of a host's runs
+
+
+class Meanwhile:
+    """A host's redactor and post-processor, in whose time something happens once: the first time that it sees a passage."""
+
+    def __init__(self, change: Callable[[], None]) -> None:
+        self._change: Callable[[], None] | None = change
+
+    def __call__(self, text: str) -> str:
+        if text.startswith("text "):
+            self._happen()
+        return text
+
+    def process(self, query: str, hits: Sequence[Hit]) -> Sequence[Hit]:
+        self._happen()
+        return hits
+
+    def _happen(self) -> None:
+        change, self._change = self._change, None
+        if change is not None:
+            change()
+
+
+@pytest.mark.parametrize("code", ["redactor", "post_processors"])
+def test_what_is_revoked_while_a_hosts_code_runs_is_withheld_told_once_and_made_up_for(
+    corpus: CorpusRows, ask: Ask, code: str
+) -> None:
+    taken = corpus.add("taken", "text one", "text two")
+    corpus.add("next", *["something else with little of a text"] * 3)
+    events: list[AccessDenied] = []
+    meanwhile: Any = Meanwhile(lambda: corpus.grant(taken))
+
+    result = ask(
+        "text",
+        top_k=2,
+        on_access_denied=events.append,
+        **{code: meanwhile if code == "redactor" else (meanwhile, LostInTheMiddle())},
+    )
+
+    assert [hit.source_id for hit in result.hits] == ["next", "next"] and "taken" not in result.model_dump_json()
+    assert result.text.count("[next#") == 2
+    assert [(event.source_id, event.reason) for event in events] == [("taken", "no_grant")]
+
+
 # --- a recheck that fails
 
 
@@ -217,6 +263,7 @@ def test_a_recheck_that_fails_withholds_everything_it_covered_and_says_no_more(
         result = answer.result(DEADLINE_S)
 
     assert (result.hits, result.citations, result.text, result.generation) == ((), (), "", 1)
+    assert (result.check_error or "").startswith("Postgres did not say what may still be shown (QueryCanceled, 57014)")
     assert [(event.source_id, event.reason, event.hits, event.error) for event in events] == [
         ("one", "check_failed", 2, "QueryCanceled, 57014"),
         ("two", "check_failed", 1, "QueryCanceled, 57014"),
