@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from headwater.chunking.headings import Heading, scan_headings
 from headwater.prompts.expansion import Reach, Surroundings
-from headwater.prompts.keys import Key
+from headwater.prompts.keys import Key, key_in
 from headwater.store.effects import Statement
 from headwater.store.question import Question
 from headwater.store.rows import Candidate
@@ -46,8 +46,7 @@ def read_surroundings(rows: Iterable[Sequence[Any]], candidates: Sequence[Candid
             known = [Heading(offset + h.start, h.level, h.title) for h in scan_headings(text)]
         else:
             known = [Heading(start, level, title) for start, level, title in headings or ()]
-        where = candidate.scope
-        found["", where.tenant_id, where.resource_id, where.corpus_id, candidate.chunk_id] = Surroundings(
+        found[key_in(candidate.scope, candidate.chunk_id)] = Surroundings(
             passage=(candidate.start, candidate.end),
             offset=offset,
             text=text,

@@ -1,4 +1,5 @@
--- What is read: the build and generation that a corpus shows, or one of its past.
+-- What is read: the build and generation that a corpus shows, or one of its past (pointer), if its words are those that are asked for
+-- (known).
 -- places: pointer known
 
 -- pointer_now --
@@ -26,10 +27,14 @@ WHERE c.live_build IS NOT NULL
   AND c.tenant_id = %(tenant)s AND c.resource_id = %(resource)s AND c.corpus_id = %(corpus)s
 
 -- build_at --
--- The build that was shown at a generation. Only what takes a generation says where it was; a rollback goes back to one.
+-- The build that was shown at a generation.
 SELECT l.build_id FROM {schema}.pointer_log l
-WHERE l.scope_id = c.scope_id AND l.gen <= %(generation)s AND l.kind IN ('publish', 'delete', 'fork', 'flip')
+WHERE l.scope_id = c.scope_id AND l.gen <= %(generation)s AND {takes_generation}
 ORDER BY l.gen DESC, l.id DESC LIMIT 1
+
+-- takes_generation --
+-- Only what takes a generation says in which build it lies; a rollback goes back to one.
+l.kind IN ('publish', 'delete', 'fork', 'flip')
 
 -- corpus --
 -- How every search begins. Vectors of another embedder are not compared, and those of another partition are not found: then
@@ -46,11 +51,11 @@ SELECT CASE WHEN f.build_id IS NOT NULL THEN c.min_gen ELSE n.gen END AS oldest,
 FROM {schema}.scope c
 LEFT JOIN {schema}.build f ON f.state IN ('live', 'retired') AND f.build_id = (
   SELECT l.build_id FROM {schema}.pointer_log l
-  WHERE l.scope_id = c.scope_id AND l.gen <= c.min_gen AND l.kind IN ('publish', 'delete', 'fork', 'flip')
+  WHERE l.scope_id = c.scope_id AND l.gen <= c.min_gen AND {takes_generation}
   ORDER BY l.gen DESC, l.id DESC LIMIT 1)
 LEFT JOIN LATERAL (
   SELECT l.gen FROM {schema}.pointer_log l JOIN {schema}.build b ON b.build_id = l.build_id AND b.state IN ('live', 'retired')
-  WHERE l.scope_id = c.scope_id AND l.gen > c.min_gen AND l.kind IN ('publish', 'delete', 'fork', 'flip')
+  WHERE l.scope_id = c.scope_id AND l.gen > c.min_gen AND {takes_generation}
   ORDER BY l.gen LIMIT 1) n ON true
 WHERE c.tenant_id = %(tenant)s AND c.resource_id = %(resource)s AND c.corpus_id = %(corpus)s;
 

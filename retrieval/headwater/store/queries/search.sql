@@ -1,7 +1,10 @@
--- The search: one statement for a corpus, one snapshot for both legs. What `search_statement` puts in place are blocks, by which legs
--- and filters a question has; what the filter says of d, the document's metadata, and of c, the passage (filtered); and numbers,
--- written out so that the one generic plan knows them.
--- places: lexical found is_exact told described narrowed filtered
+-- The search: one statement for a corpus, one snapshot for both legs. What `search_statement` puts in place:
+--   the lexical leg (lexical), what of both legs is told (found), whether the lexical one left nothing better out (is_exact), and the
+--   score by words of what it did not rank (told);
+-- places: lexical found is_exact told
+--   what the filter says of d, the document's metadata, and of c, the passage (filtered), and what has to be read for it;
+-- places: described narrowed filtered
+--   and numbers, written out so that the one generic plan knows them.
 -- places: slab dimensions candidates few_chunks sampled walked walked_some
 --
 -- A leg gives rev_id, chunk_no, source_id, its score and its rank: the best first, and equal ones by source and number.
@@ -125,9 +128,15 @@ nearest AS MATERIALIZED ({compared})
 {answer};
 
 -- search_graph --
--- The same in a partition of a build's own, which has an HNSW graph. A reader of few passages still gets them compared, one
--- by one; how many they are is guessed from a sample of the whole partition. For a reader of many the graph is walked, further
--- where some of what it meets is not for this reader; and should it end with too few candidates, all are compared after all.
+-- The same in a partition of a build's own, which has an HNSW graph. A sample of it is the guess whether this reader may read few
+-- of its passages. There are three ways from there to the nearest ones:
+--
+--   is_small                few, weighed, shown, compared   a reader of few: each of their passages, one by one
+--   not is_small            walked                          a reader of many: the graph, further where some of it is not for this reader
+--   not is_small, is_short  walked, shown, compared         the walk ended with too few candidates: all after all
+--
+-- few are the sources that may be read, and weighed what they show and of how many passages it is. Both are empty where the guess is
+-- that there are many, and given up where they turn out to be more than twice as many as are compared one by one.
 WITH {corpus},
 guess AS MATERIALIZED ({guess}),
 few AS MATERIALIZED ({readable} AND (SELECT is_few FROM guess) LIMIT greatest(0, 2 * {few_chunks} + 1)),
