@@ -1,5 +1,6 @@
 """Several libraries, of which a router says where to look. Each is searched alone, and says what it found."""
 
+import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -7,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from headwater.answering.assembly import cited_end
 from headwater.answering.blocks import Room, fill
 from headwater.answering.finding import all_exact
+from headwater.answering.host_code import check_not_async, given_at_once
 from headwater.answering.redaction import redacted_text
 from headwater.errors import LimitError, ValidationError
 from headwater.fusion import fuse_reciprocal_rank
@@ -16,6 +18,7 @@ from headwater.models import Authorization, Citation, Hit, RetrievalResult, Scop
 from headwater.prompts import arrange, check_post_processors
 from headwater.prompts.expansion import Expansion
 from headwater.prompts.keys import key_of
+from headwater.store.db import POOL_SIZE
 
 if TYPE_CHECKING:
     from headwater.async_retriever import AsyncRetriever
@@ -40,10 +43,9 @@ class LibrariesResult(RetrievalResult):
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _Routed:
     """One question to several libraries, with what they share."""
 
-    query: str
     libraries: tuple[str, ...]
     is_routed: bool
     top_k: int
@@ -64,6 +66,7 @@ class _Shelf:
             raise LimitError(f"libraries holds {len(pairs)}: at most {LIBRARIES_MAX} may be searched by one router.")
         if router is not None and not callable(router):
             raise ValidationError("router must be a callable that takes a query and the ids, and gives ids.")
+        check_not_async(router, "router")
         self._scopes: dict[str, Scope] = {}
         for library_id, scope in pairs:
             if not isinstance(library_id, str) or not SCOPE_PART.match(library_id):
@@ -92,14 +95,18 @@ class _Shelf:
         if self._router is None or not query.strip():
             return self.ids, False
         try:
-            routed = self._router(query, self.ids)
-            chosen = {routed} if isinstance(routed, str) else set(routed)
+            named = self._router(query, self.ids)
         except Exception:  # noqa: BLE001  # it chooses for relevance only: searching all is a right answer too
+            return self.ids, False
+        named = given_at_once(named, name="router")  # one that nobody awaits would never choose anything
+        try:
+            chosen = {named} if isinstance(named, str) else set(named)
+        except Exception:  # noqa: BLE001  # it gave no ids
             return self.ids, False
         known = tuple(library_id for library_id in self.ids if library_id in chosen)
         return (known, True) if known else (self.ids, False)
 
-    def asked(self, query: str, authorization: Authorization, arguments: Mapping[str, Any]) -> _Asked:
+    def routed(self, query: str, authorization: Authorization, arguments: Mapping[str, Any]) -> _Routed:
         if not isinstance(query, str):
             raise ValidationError("query must be a text.")
         for name in ("scope", "scopes", "generation"):
@@ -110,8 +117,12 @@ class _Shelf:
         steps = check_post_processors(arguments.get("post_processors", ()))
         # What reads the store runs where its corpus is asked, and so does what stands before it in the chain.
         alone = max((place for place, step in enumerate(steps, start=1) if isinstance(step, Expansion)), default=0)
-        return _Asked(
-            query=query,
+        if any(getattr(step, "is_layout", False) is True for step in steps[:alone]):
+            raise ValidationError(
+                "post_processors lay the passages out before one of them reads around the passages, which is done in each library "
+                "alone, and what they lay out is the whole: name a layout, such as lost_in_middle, behind window and parent."
+            )
+        return _Routed(
             libraries=libraries,
             is_routed=is_routed,
             top_k=TOP_K.check(arguments.get("top_k", TOP_K.default)),
@@ -139,10 +150,10 @@ class Libraries(_Shelf):
         Ranks are fused: the first of each library before the second of any. The same passage in two libraries is two
         passages, and each says in its provenance where it was found. Limits hold for the whole.
         """
-        asked = self.asked(query, authorization, arguments)
+        routed = self.routed(query, authorization, arguments)
         return _merged(
-            asked,
-            [self._retriever.retrieve(query, scope=self.scope(one), **asked.arguments) for one in asked.libraries],
+            routed,
+            [self._retriever.retrieve(query, scope=self.scope(one), **routed.arguments) for one in routed.libraries],
         )
 
 
@@ -154,34 +165,49 @@ class AsyncLibraries(_Shelf):
         self._retriever = retriever
 
     async def retrieve(self, query: str, *, authorization: Authorization, **arguments: Any) -> LibrariesResult:
-        """See `Libraries.retrieve`."""
-        asked = self.asked(query, authorization, arguments)
-        return _merged(
-            asked,
-            [
-                await self._retriever.retrieve(query, scope=self.scope(one), **asked.arguments)
-                for one in asked.libraries
-            ],
-        )
+        """See `Libraries.retrieve`. Searches side by side: code of yours may be called for several libraries at once.
+
+        If one of them fails, so does the whole, when those have ended that had begun: each tells what it withheld.
+        """
+        routed = await asyncio.to_thread(self.routed, query, authorization, arguments)
+        # As many as the retriever has connections. A reranker has bounds of its own on how many calls of it run at once.
+        turns = asyncio.Semaphore(POOL_SIZE if arguments.get("reranker") is None else 1)
+
+        errors: list[Exception] = []
+
+        async def search(library_id: str) -> RetrievalResult | None:
+            async with turns:
+                if errors:  # nobody would read it
+                    return None
+                try:
+                    return await self._retriever.retrieve(query, scope=self.scope(library_id), **routed.arguments)
+                except Exception as error:  # noqa: BLE001 - raised when the others have told what they withheld
+                    errors.append(error)
+                    return None
+
+        results = await asyncio.gather(*map(search, routed.libraries))
+        if errors:
+            raise errors[0]
+        return await asyncio.to_thread(_merged, routed, [each for each in results if each is not None])
 
 
 _Place = tuple[int, int]  # of the library, of the hit in it
 
 
-def _merged(asked: _Asked, results: Sequence[RetrievalResult]) -> LibrariesResult:
+def _merged(routed: _Routed, results: Sequence[RetrievalResult]) -> LibrariesResult:
     """One result of several. A passage is named by its library and its place there, so that none is taken for another."""
     hits: dict[_Place, Hit] = {}
     citations: dict[_Place, Citation] = {}
-    for number, (library_id, result) in enumerate(zip(asked.libraries, results, strict=True)):
+    for number, (library_id, result) in enumerate(zip(routed.libraries, results, strict=True)):
         for place, (hit, citation) in enumerate(zip(result.hits, result.citations, strict=True)):
             provenance = hit.provenance.model_copy(update={"library_id": library_id})
             hits[number, place] = hit.model_copy(update={"provenance": provenance})
             citations[number, place] = citation.model_copy(update={"provenance": provenance})
     legs = [[place for place in hits if place[0] == number] for number in range(len(results))]
-    best = [fused.item for fused in fuse_reciprocal_rank(legs, asked.rrf_k)][: asked.top_k]
+    best = [fused.item for fused in fuse_reciprocal_rank(legs, routed.rrf_k)][: routed.top_k]
     query = results[0].query
-    arranged = arrange(asked.steps, query, [hits[place] for place in best])
-    blocks = fill(arranged.hits, room=asked.room, layout=arranged.layout)
+    arranged = arrange(routed.steps, query, [hits[place] for place in best])
+    blocks = fill(arranged.hits, room=routed.room, layout=arranged.layout)
     places = {key_of(hits[place]): place for place in best}
     return LibrariesResult(
         query=query,
@@ -193,8 +219,8 @@ def _merged(asked: _Asked, results: Sequence[RetrievalResult]) -> LibrariesResul
         lexical_is_exact=all_exact(result.lexical_is_exact for result in results),
         rerank_error=_all_errors(result.rerank_error for result in results),
         check_error=_all_errors(result.check_error for result in results),
-        searched=asked.libraries,
-        is_routed=asked.is_routed,
+        searched=routed.libraries,
+        is_routed=routed.is_routed,
     )
 
 

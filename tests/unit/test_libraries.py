@@ -1,14 +1,18 @@
 """Several libraries: a router chooses, each is searched alone, and every passage says where it was found."""
 
+import asyncio
+import threading
 from collections.abc import Iterable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from headwater import Authorization, LimitError, Scope, ValidationError
+from headwater import Authorization, Hit, LimitError, RetrievalResult, Scope, StoreError, ValidationError
 from headwater.libraries import AsyncLibraries, Libraries, LibrariesResult
 from headwater.prompts import LostInTheMiddle
+from headwater.rerankers.fake import FakeReranker
+from headwater.store.db import POOL_SIZE
 from tests.unit.passages import AsyncFound, Found, make_hit, make_result
 
 ALICE = Authorization(principal_id="alice", tenant_id="t1")
@@ -160,6 +164,96 @@ async def test_an_async_retriever_is_awaited() -> None:
         "people 1",
         "people 2",
     ]
+
+
+class Meeting(AsyncFound):
+    """Answers when ``size`` searches are under way, and counts how many there were at once, and in all."""
+
+    def __init__(self, size: int, fails: bool = False) -> None:
+        super().__init__(FOUND)
+        self._size, self._fails = size, fails
+        self._all_there = asyncio.Event()
+        self.now = self.most = 0
+
+    async def retrieve(self, query: str, **arguments: Any) -> RetrievalResult:  # type: ignore[override]  # the same, awaited
+        self.now += 1
+        self.most = max(self.most, self.now)
+        if self.now == self._size:
+            self._all_there.set()
+        await asyncio.wait_for(self._all_there.wait(), 30)
+        self.now -= 1
+        result = Found.retrieve(self, query, **arguments)
+        if self._fails:
+            raise StoreError(f"{arguments['scope'].corpus_id} is away.")
+        return result
+
+
+async def test_async_libraries_are_searched_side_by_side_as_far_as_there_are_connections() -> None:
+    shelves = {f"l{n}": scope("people") for n in range(POOL_SIZE + 2)}
+    meeting = Meeting(POOL_SIZE)
+    result = await AsyncLibraries(meeting, shelves).retrieve("q", authorization=ALICE)  # type: ignore[arg-type]  # a stand-in
+
+    assert meeting.most == POOL_SIZE and len(meeting.asked) == len(shelves)
+    assert [hit.provenance.library_id for hit in result.hits] == ["l0", "l1", "l2", "l3", "l4"]
+
+
+async def test_a_reranker_is_asked_by_one_library_after_the_other() -> None:
+    """Two calls at once is all that one may have unless its host says more."""
+    meeting = Meeting(1)
+    libraries = AsyncLibraries(meeting, SHELVES)  # type: ignore[arg-type]  # a stand-in
+    await libraries.retrieve("q", authorization=ALICE, reranker=FakeReranker())
+
+    assert meeting.most == 1 and len(meeting.asked) == 3
+
+
+async def test_a_library_that_fails_lets_the_others_end_and_no_more_begin() -> None:
+    shelves = {f"l{n}": scope("people") for n in range(POOL_SIZE + 2)}
+    meeting = Meeting(POOL_SIZE, fails=True)
+    with pytest.raises(StoreError, match="people is away"):
+        await AsyncLibraries(meeting, shelves).retrieve("q", authorization=ALICE)  # type: ignore[arg-type]  # a stand-in
+
+    assert len(meeting.asked) == POOL_SIZE and not meeting.now
+
+
+async def test_what_a_host_gives_runs_beside_the_event_loop() -> None:
+    ran_in = set()
+
+    def router(query: str, ids: Sequence[str]) -> Sequence[str]:
+        ran_in.add(threading.current_thread())
+        return ids
+
+    class Step:
+        def process(self, query: str, hits: Sequence[Hit]) -> Sequence[Hit]:
+            ran_in.add(threading.current_thread())
+            return hits
+
+    def redactor(text: str) -> str:
+        ran_in.add(threading.current_thread())
+        return text
+
+    libraries = AsyncLibraries(AsyncFound(FOUND), SHELVES, router)  # type: ignore[arg-type]  # a stand-in
+    await libraries.retrieve("q", authorization=ALICE, post_processors=(Step(),), redactor=redactor)
+
+    assert ran_in and threading.current_thread() not in ran_in
+
+
+async def nowhere(query: str, ids: Sequence[str]) -> Sequence[str]:
+    return ids
+
+
+def test_a_router_that_nobody_would_await_is_refused() -> None:
+    with pytest.raises(ValidationError, match="router is async"):
+        ask(nowhere)
+    with pytest.raises(ValidationError, match="router is async"):
+        ask(lambda query, ids: nowhere(query, ids))
+
+
+@pytest.mark.parametrize("steps", ["lost_in_middle,window", "lost_in_middle,mmr,parent"])
+def test_a_layout_before_what_each_library_reads_alone_is_refused(steps: str) -> None:
+    with pytest.raises(ValidationError, match="behind window and parent"):
+        ask(post_processors=steps)
+    result, _ = ask(post_processors="window,lost_in_middle", top_k=3)
+    assert result.text.endswith("machines 1")
 
 
 @pytest.mark.parametrize("name", ["rerank_error", "check_error"])
