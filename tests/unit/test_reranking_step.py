@@ -187,6 +187,44 @@ def test_one_that_does_not_say_where_it_is_counts_as_hosted() -> None:
     assert reranker.seen == []
 
 
+class Fickle(Reranker):
+    """Says something else each time that it is asked where it runs."""
+
+    asked = 0
+
+    @property
+    def is_hosted(self) -> bool:
+        self.asked += 1
+        return self.asked == 1
+
+    @is_hosted.setter
+    def is_hosted(self, value: bool) -> None: ...
+
+
+def test_one_that_changes_its_mind_is_taken_at_its_first_word() -> None:
+    reranker = Fickle()
+    steps = reranked(reranker, *[INTERNAL] * 8)
+    answer(steps)
+
+    assert reranker.seen == [] and reranker.asked == 1
+    assert "outside the process" in (steps.result.rerank_error or "")
+
+
+def test_one_that_fails_when_it_is_asked_where_it_runs_is_one_that_failed() -> None:
+    class Failing(Fickle):
+        @property
+        def is_hosted(self) -> bool:
+            raise RuntimeError("sk-secret")
+
+        @is_hosted.setter
+        def is_hosted(self, value: bool) -> None: ...
+
+    with pytest.raises(RerankError, match=r"^Failing failed with RuntimeError at test_reranking_step\.py:\d+\.$"):
+        reranked(Failing(), INTERNAL)
+    steps = reranked(Failing(), INTERNAL, keeps_order=True)
+    assert answer(steps) == ["s1"] and "RuntimeError" in (steps.result.rerank_error or "")
+
+
 def test_a_label_that_was_raised_since_the_search_counts() -> None:
     reranker = Reranker(is_hosted=True)
     steps = walk(hooks=Hooks(reranker=Bounded(reranker)), hosted_labels=(INTERNAL,))
