@@ -84,13 +84,13 @@ def context_provider(
 
 
 def _asked(query: Query, messages: Sequence[Message]) -> str | None:
-    asked = (
-        last_user_text(messages)
-        if query is None
-        else query
-        if isinstance(query, str)
-        else answered(query, messages, name="query")
-    )
+    """What to look for; None where there is nothing to ask."""
+    if query is None:
+        asked = last_user_text(messages)
+    elif isinstance(query, str):
+        asked = query
+    else:
+        asked = answered(query, messages, name="query")
     if asked is not None and not isinstance(asked, str):
         raise ValidationError(f"query gave {type(asked).__name__}, and must give a text or None.")
     return asked if asked and asked.strip() else None

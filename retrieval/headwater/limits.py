@@ -1,4 +1,7 @@
-"""How much one call may ask for: a default and a cap each. Above a cap is an error, never less than was asked."""
+"""How much one question may ask for: a default and a cap each. Above a cap is an error, never less than was asked.
+
+What limits one matter alone stands beside it: groups in `models`, `rewriting`, `libraries`, `prompts`, `rerankers`.
+"""
 
 from dataclasses import dataclass
 from typing import Final

@@ -172,9 +172,10 @@ class RetrievalResult(Frozen):
     """What one query gives. ``text`` is the passages as ``[citation-id] text`` blocks with a blank line between.
 
     ``generation`` is None for several corpora. ``lexical_is_exact``: no passage that the lexical leg left out matches the
-    words better than those it listed; None if words were not looked for. ``rerank_error`` says why the passages are not in a reranker's order: it
-    failed where the question allowed that, or was given none of them, for none may leave the process for it. ``check_error``
-    says that there are no hits because Postgres failed when it was asked, at last, what may still be shown.
+    words better than those it listed; None if words were not looked for. ``rerank_error`` says why the passages are not in
+    a reranker's order: it failed where the question allowed that, or was given none of them, for none may leave the process
+    for it. ``check_error`` says that there are no hits because Postgres failed when it was asked, at last, what may still be
+    shown.
     """
 
     query: str
