@@ -43,9 +43,7 @@ class Gate:
     def ranked(self, order: Sequence[Ranked]) -> Generator[Effect, Any, list[Ranked]]:
         """The same of what nobody has made passages of yet."""
         levels = yield from self._levels([one.candidate for one in order])
-        return [
-            replace(one, candidate=_at_least(one.candidate, levels)) for one in order if one.candidate.rev_id in levels
-        ]
+        return [_relabelled(one, levels) for one in order if one.candidate.rev_id in levels]
 
     def _levels(self, candidates: Sequence[Candidate]) -> Generator[Effect, Any, Mapping[int, int]]:
         """The revisions that may be shown now, each with its label."""
@@ -102,6 +100,11 @@ class Supply:
     def _passage(self, one: Ranked) -> Passage:
         self._given += 1
         return passage(one.candidate, one.scores, one.retrieval, rank=self._given, at=self._at)
+
+
+def _relabelled(one: Ranked, levels: Mapping[int, int]) -> Ranked:
+    candidate = _at_least(one.candidate, levels)
+    return one if candidate is one.candidate else replace(one, candidate=candidate)
 
 
 def _labelled(one: Passage, levels: Mapping[int, int]) -> Passage:
