@@ -13,6 +13,9 @@ import structlog
 from structlog.typing import EventDict, ExcInfo, Processor, WrappedLogger
 
 MESSAGE_MAX: Final = 300
+CORE: Final = "temporalio.core"  # to which `services.py` has the core of the SDK write
+# Whoever asked how far a workflow is has its answer from elsewhere, or has left: nothing is lost, and nothing to be done.
+NO_NEWS: Final = "Query not found when attempting to respond to it"
 
 
 def configure_logging(
@@ -47,6 +50,7 @@ def configure_logging(
     root.setLevel(level)
     logging.captureWarnings(True)
     logging.getLogger("temporalio").setLevel(logging.WARNING)  # its events are of interest to its authors
+    logging.getLogger(CORE).filters[:] = [_of_interest]
     # It repeats, with a traceback, what the activity itself has logged as an event.
     logging.getLogger("temporalio.activity").setLevel(logging.ERROR)
     structlog.configure(
@@ -59,6 +63,10 @@ def configure_logging(
         logger_factory=structlog.stdlib.LoggerFactory(),
         cache_logger_on_first_use=False,
     )
+
+
+def _of_interest(record: logging.LogRecord) -> bool:
+    return NO_NEWS not in record.getMessage()
 
 
 class _StderrHandler(logging.StreamHandler[TextIO]):

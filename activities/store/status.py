@@ -61,6 +61,12 @@ class SourcePage(TypedDict):
     next_cursor: str | None
 
 
+class KeyStatus(TypedDict):
+    key: str
+    sources: int
+    types: list[str]  # as JSON calls them
+
+
 class GrantStatus(TypedDict):
     principal_ids: list[str]
     group_ids: list[str]
@@ -103,6 +109,13 @@ def sources(
         found = rows.execute(queries(store.schema, "status")["sources"], key).fetchall()
     page = [_source(row) for row in found[:limit]]
     return {"sources": page, "next_cursor": page[-1]["source_id"] if len(found) > limit else None}
+
+
+def keys(store: Store, scope: Scope) -> list[KeyStatus]:
+    """The metadata keys of what readers see, which a filter can name, with what their values are, and never a value."""
+    with store.connection() as connection, connection.cursor(row_factory=dict_row) as cursor:
+        rows = cursor.execute(queries(store.schema, "status")["keys"], scope.model_dump()).fetchall()
+    return [{"key": row["key"], "sources": row["sources"], "types": row["types"]} for row in rows]
 
 
 def source(store: Store, scope: Scope, source_id: str) -> SourceDetail | None:

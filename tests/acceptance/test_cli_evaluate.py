@@ -94,7 +94,7 @@ def test_it_says_how_it_asked(up: CommandLine, corpus: str, written: Files) -> N
 
     unknown = up.run_here(*evaluate, "--rerank", "nobody:x")
     assert (unknown.status, unknown.out) == (2, "")
-    assert "Reranker 'nobody' is not known" in unknown.err
+    assert "--rerank 'nobody' is not known" in unknown.err
     short = up.run_here(*evaluate, "--candidates", "31")
     assert (short.status, short.out) == (2, "")
     assert "--candidates must be at least --top-k, which is 32." in short.err
@@ -104,7 +104,9 @@ def test_a_reader_of_less_finds_less(up: CommandLine, corpus: str, written: File
     ended = up.run_here("evaluate", "--corpus", corpus, "--as", "bob", *written(), "--json")
 
     assert ended.json["metrics"][0]["recall"] == 0.25
-    assert up.run_here("evaluate", "--corpus", corpus, "--as", "nobody", *written(), "--json").json["empty"] == 2
+    nobody = up.run_here("evaluate", "--corpus", corpus, "--as", "nobody", *written(), "--json")
+    assert nobody.json["empty"] == 2
+    assert "2 of 2 queries found nothing that nobody may read: is a --group missing" in nobody.err
 
 
 def test_a_person_gets_a_table(up: CommandLine, corpus: str, written: Files) -> None:

@@ -28,7 +28,7 @@ def test_a_corpus_is_asked_for_those_who_may_read_it(up: CommandLine, tmp_path: 
     assert "The text of it" not in shown.out + shown.err
 
     nobody = up.run_here("doctor", "--recall", CORPUS, "--as", "carol")
-    assert (nobody.status, nobody.out) == (0, "") and "nothing was measured" in nobody.err
+    assert (nobody.status, nobody.out) == (1, "") and "nothing was measured" in nobody.err
 
 
 def test_what_cannot_be_measured_is_said_in_one_sentence(up: CommandLine, tmp_path: Path) -> None:

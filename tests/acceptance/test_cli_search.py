@@ -91,9 +91,15 @@ def test_words_are_found_as_well_as_meaning_and_a_filter_narrows_both(
     }
     assert asked("--rerank", "fake")[0]["source_id"] == "folder:words/part.md"
 
+    narrowed = up.run_here(*search, "--filter", "pth=tea.txt")
+    assert f"with these filters (`headwater status --corpus {corpus} --keys` lists" in narrowed.err
+    assert up.json_here("status", "--corpus", corpus, "--keys")["keys"] == [
+        {"key": "path", "sources": 3, "types": ["string"]}
+    ]
+
     for arguments, words in (
         (("--filter", "path:like=tea"), "no operator 'like'"),
-        (("--rerank", "magic"), "magic"),
+        (("--rerank", "magic"), "--rerank 'magic' is not known"),
         (("--lexical", "on"), "--lexical"),
     ):
         refused = up.run_here(*search, *arguments)

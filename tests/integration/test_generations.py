@@ -211,6 +211,7 @@ def test_the_listing_names_what_could_be_shown(store: Store, three: Corpus) -> N
     assert [(row["generation"], row["kind"], row["sources"]) for row in shown["generations"]] == [
         (4, "delete", 1), (3, "publish", 1), (2, "publish", 1), (1, "publish", 2),
     ]  # fmt: skip
+    assert {row["language"] for row in shown["generations"]} == {"english"}
     shown["generations"] = []
     assert shown == {
         "corpus": "acme/library/handbook",

@@ -7,13 +7,22 @@ import pytest
 
 from activities.store import Store
 from activities.store.pages.lease import end_pass
-from activities.store.status import corpora, source, sources, sources_ending
+from activities.store.status import corpora, keys, source, sources, sources_ending
 from headwater.connectors import GrantSet
 from headwater.errors import LimitError
 from headwater.models import Scope
 from headwater.states import SourceState
 from tests.integration.asked import delete_sources
-from tests.integration.staging_factory import CHUNKER, Corpus, Document, failed, make_corpus, publish, roll_back
+from tests.integration.staging_factory import (
+    CHUNKER,
+    Corpus,
+    Document,
+    deleted,
+    failed,
+    make_corpus,
+    publish,
+    roll_back,
+)
 
 
 def ids(page: object) -> list[str]:
@@ -51,6 +60,23 @@ def test_a_corpus_is_shown_with_its_counts(store: Store, corpus: Corpus) -> None
         }
     ]
     assert json.loads(json.dumps(shown)) == shown
+
+
+def test_the_keys_are_those_that_readers_see(store: Store, corpus: Corpus) -> None:
+    assert keys(store, corpus.scope) == []
+    publish(
+        store, corpus, Document("gone", metadata={"old": 1}), Document("b", metadata={"path": "b.md", "year": 2031})
+    )
+    publish(
+        store, corpus, deleted("gone"),
+        Document("a", ["one", "two"], metadata={"year": None}, chunk_metadata=[{"heading": ["A"]}, {"heading": ["A", "B"]}]),
+    )  # fmt: skip
+    assert keys(store, corpus.scope) == [
+        {"key": "heading", "sources": 1, "types": ["array"]},
+        {"key": "path", "sources": 1, "types": ["string"]},
+        {"key": "year", "sources": 2, "types": ["null", "number"]},
+    ]
+    assert keys(store, Scope.parse("acme/library/nowhere")) == []
 
 
 def test_a_finished_sync_is_dated(store: Store, corpus: Corpus) -> None:

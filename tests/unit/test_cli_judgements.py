@@ -72,6 +72,8 @@ def test_a_bad_line_is_named(file: Callable[[str | bytes], Path], reader: Reader
     [
         (read_queries, '{"id": "a", "text": "again"}', "line 2 has query 'a' once more"),
         (read_queries, '{"id": "b", "text": 1}', "line 2 has no `text`"),
+        (read_queries, '{"id": "b", "text": " "}', "line 2 has a blank `text`"),
+        (read_queries, r'{"id": "b", "text": "a\u0000"}', "line 2 has a `text` with NUL"),
         (read_queries, '{"id": true, "text": ""}', "line 2 has no `id`"),
         (read_queries, '{"id": "", "text": ""}', "line 2 has no `id`"),
         (read_answers, '{"qid": "a", "text": "again"}', "line 2 has answer to query 'a' once more"),

@@ -4,8 +4,11 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+import pytest
+
 from headwater.errors import StoreError
-from workers.cli.progress import Counts, advance, done, follow, sentence
+from workers.cli.console import Output
+from workers.cli.progress import Counts, Lines, advance, done, follow, sentence
 
 
 @dataclass(frozen=True)
@@ -27,7 +30,7 @@ class Recorder:
     def __init__(self) -> None:
         self.shown: list[Counts] = []
 
-    def show(self, counts: Counts) -> None:
+    def show(self, counts: Counts, *, is_last: bool = False) -> None:
         self.shown.append(counts)
 
 
@@ -99,3 +102,11 @@ def test_that_a_sync_waits_is_said_once_for_each_time() -> None:
     away, slow = replace(Seen(), waits_for="It is away."), replace(Seen(), waits_for="It is slow.")
     _, said = _watched([Seen(), away, away, slow, Seen(), StoreError("away"), slow, slow, Seen()])
     assert said == ["The sync waits, and tries again: It is away.", "The sync waits, and tries again: It is slow."]
+
+
+def test_a_log_ends_with_where_it_ended(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = Lines(Output())
+    for step in ("listing", "reading", "embedding"):
+        lines.show(Seen(step=step))
+    lines.show(Seen(step="done"), is_last=True)
+    assert [line.partition(":")[0] for line in capsys.readouterr().err.splitlines()] == ["listing", "done"]

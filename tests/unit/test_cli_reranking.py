@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from headwater.errors import HeadwaterError, ValidationError
+from headwater.errors import HeadwaterError
 from headwater.rerankers.bounded import Bounded
 from headwater.testing import HashEmbedder
 from tests.rerank.server import RunningReranker, answering, running_reranker
@@ -39,8 +39,9 @@ def make(spec: str) -> Bounded:
 
 def test_none_is_no_reranker_and_an_unknown_one_is_an_error(given: Given) -> None:
     assert make_reranker("none", load_settings(), embedder=HashEmbedder(8)) is None
-    with pytest.raises(ValidationError, match="is not known: use none, local"):
-        make("something")
+    for spec in ("something", "listwise", "local:x", "tei:"):
+        with pytest.raises(WrongUsage, match=r"--rerank .* is not known: use none, local, .* or voyage:URL#MODEL\.$"):
+            make(spec)
 
 
 def test_a_key_is_read_from_its_file_at_each_request(given: Given, tmp_path: Path, server: RunningReranker) -> None:
@@ -88,14 +89,18 @@ def test_a_file_without_a_key_is_said_before_anything_is_asked(
 def test_a_variable_that_is_not_set_and_two_places_are_wrong_usage(given: Given, tmp_path: Path) -> None:
     given("HEADWATER_RERANK_KEY_VARIABLE", "NOT_SET_ANYWHERE")
     with pytest.raises(WrongUsage, match="NOT_SET_ANYWHERE, which is not set"):
-        make("fake")
+        make("local")
     given("HEADWATER_RERANK_KEY_FILE", str(tmp_path))
     with pytest.raises(WrongUsage, match="not both"):
-        make("fake")
+        make("local")
 
 
 def test_networks_inside_are_asked_only_when_the_settings_say_so(given: Given) -> None:
-    with pytest.raises(ValidationError, match="may not be asked"):
+    with pytest.raises(
+        WrongUsage, match=r"--rerank tei: 10\.0\.0\.1 may not be asked.* with HEADWATER_RERANK_ALLOW_PRIVATE=true"
+    ):
         make("tei:https://10.0.0.1")
+    with pytest.raises(WrongUsage, match=r"must be asked over https: http is for this machine\.$"):
+        make("tei:http://10.0.0.1")
     given("HEADWATER_RERANK_ALLOW_PRIVATE", "true")
     assert make("tei:https://10.0.0.1").is_hosted

@@ -2,23 +2,35 @@
 
 import io
 from datetime import UTC, datetime
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from rich.console import Console
 
-from headwater.models import Hit, Provenance, RetrievalResult
+from headwater.models import Hit, Provenance, RetrievalResult, Scope, Scores
 from workers.cli.app import run
 from workers.cli.console import Output
-from workers.cli.search import show
+from workers.cli.errors import WrongUsage
+from workers.cli.passages import show
+from workers.cli.search import _check_model
 
 
-def shown(*, title: str | None, locator: str | None, text: str = "Words.", width: int | None = None) -> list[str]:
+def shown(
+    *,
+    title: str | None,
+    locator: str | None,
+    text: str = "Words.",
+    width: int | None = None,
+    lexical: float | None = None,
+) -> list[str]:
     provenance = Provenance(
         source_id="s", chunk_id="s#0001", citation_id="s#0001@1", provider="folder", tenant_id="t", resource_id="r",
         corpus_id="c", retrieval="vector", retrieved_at=datetime.now(UTC), revision=1,
     )  # fmt: skip
     hit = Hit(
         chunk_id="s#0001", source_id="s", text=text, score=0.7431, title=title, locator=locator, metadata={},
+        scores=Scores(lexical=lexical),
         provenance=provenance, retrieval_rank=1,
     )  # fmt: skip
     output, written = Output(), io.StringIO()
@@ -47,6 +59,13 @@ def test_a_title_is_shown_once(title: str | None, locator: str | None, heading: 
     assert shown(title=title, locator=locator)[0] == heading
 
 
+@pytest.mark.parametrize(
+    ("lexical", "said"), [(11.661, ", words 11.7"), (0.0608, ", words 0.0608"), (0.0, ""), (None, "")]
+)
+def test_how_well_the_words_match_is_said_where_any_do(lexical: float | None, said: str) -> None:
+    assert shown(title="T", locator=None, lexical=lexical)[0] == f"1. T  similarity 0.743{said}"
+
+
 def test_a_passage_is_folded_to_the_terminal_and_a_pipe_gets_it_whole() -> None:
     text = f"{'word ' * 30}\n\n漢字{'漢' * 30}"
     on_a_terminal = shown(title="T", locator=None, text=text, width=40)[2:]
@@ -70,3 +89,32 @@ def test_a_search_that_failed_is_no_empty_answer(
     assert run(["search", "q", "--corpus", "t/r/c", "--as", "alice"]) == 1
     told = capsys.readouterr()
     assert "Ask again." in told.err and "Nothing that" not in told.err and told.out == ""
+
+
+def test_a_blank_question_is_told_from_one_that_nothing_answers(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    nothing = RetrievalResult(query="", text="", hits=(), citations=(), truncated=False, generation=None)
+    monkeypatch.setattr("workers.cli.search._search", lambda *_: nothing)
+
+    for query, said in ((" ", "The question is blank"), ("q", "Nothing that alice may read answers this.")):
+        assert run(["search", query, "--corpus", "t/r/c", "--as", "alice"]) == 0
+        assert said in capsys.readouterr().err
+
+
+def test_corpora_of_two_tenants_are_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["search", "q", "--corpus", "t/r/c", "--corpus", "u/r/c", "--as", "alice"]) == 2
+    assert "--corpus u/r/c is another tenant's than t/r/c" in capsys.readouterr().err
+
+
+def test_corpora_of_two_models_are_named_with_what_they_were_made_with() -> None:
+    scopes = Scope.parse("t/r/one"), Scope.parse("t/r/other")
+
+    def builds(*specs: str) -> Any:
+        made = (SimpleNamespace(embedder_identity=f"sha of {spec}", embedder_spec=spec) for spec in specs)
+        return dict(zip(scopes, made, strict=True))
+
+    _check_model(builds("hash:8", "hash:8"))
+    with pytest.raises(WrongUsage, match="t/r/other was indexed with onnx:minilm and t/r/one with hash:8") as raised:
+        _check_model(builds("hash:8", "onnx:minilm"))
+    assert "`headwater reindex --corpus t/r/other --embedder hash:8`" in str(raised.value)

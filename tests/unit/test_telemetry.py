@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 import structlog
 
-from workers.telemetry import configure_logging
+from workers.telemetry import CORE, configure_logging
 
 
 @pytest.fixture
@@ -50,6 +50,16 @@ def test_the_standard_library_and_warnings_go_the_same_way(stream: io.StringIO) 
     words, warning = _lines(stream)
     assert words["event"] == "their words"
     assert "old ways" in str(warning["event"])
+
+
+def test_what_the_core_says_of_an_answer_that_nobody_waits_for_is_left_out(stream: io.StringIO) -> None:
+    configure_logging("json", stream=stream)
+    configure_logging("json", stream=stream)
+    core = logging.getLogger(CORE)
+    assert len(core.filters) == 1
+    core.warning("[sdk_core::worker] Query not found when attempting to respond to it {'error': 'Status'}")
+    core.warning("[sdk_core::worker] Something else")
+    assert [line["event"] for line in _lines(stream)] == ["[sdk_core::worker] Something else"]
 
 
 @pytest.mark.parametrize("log_format", ["json", "console"])

@@ -22,6 +22,7 @@ from workers.cli.evaluate import evaluate_command
 from workers.cli.gc import gc_command
 from workers.cli.generation import generation_group
 from workers.cli.migrate import migrate_command
+from workers.cli.offering import OfferingGroup
 from workers.cli.reindex import reindex_command
 from workers.cli.rename import rename_command
 from workers.cli.schedule import schedule_group
@@ -49,7 +50,7 @@ def _print_version(ctx: click.Context, _option: click.Parameter, asked: bool) ->
         ctx.exit()
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(cls=OfferingGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.option(
     "--color",
     "colour",

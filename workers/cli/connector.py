@@ -11,6 +11,7 @@ from headwater.models import Scope
 from workers.cli.console import plain
 from workers.cli.context import Invocation, pass_invocation
 from workers.cli.errors import arguments
+from workers.cli.offering import OfferingGroup
 from workers.cli.options import with_json
 from workers.cli.services import open_services
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from activities.store.connectors import PlacedConnector
 
 
-@click.group("connector", short_help="Say where documents come from.")
+@click.group("connector", cls=OfferingGroup, short_help="Say where documents come from.")
 def connector_group() -> None:
     """Say where the documents of a corpus come from, and look whether they can be reached.
 

@@ -15,6 +15,7 @@ from workers.cli.context import Invocation, pass_invocation
 from workers.cli.corpus import embedder_note, ensure_corpus
 from workers.cli.errors import WrongUsage, arguments
 from workers.cli.named_connector import parse_name
+from workers.cli.offering import OfferingGroup
 from workers.cli.options import with_corpus, with_json
 from workers.cli.services import open_services
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 ACTOR: Final = "headwater connector add"
 
 
-@click.group("add", short_help="Add a connector.")
+@click.group("add", cls=OfferingGroup, short_help="Add a connector.")
 def add_group() -> None:
     """Add a connector to a corpus. A local folder's is made by `headwater sync folder`."""
 

@@ -56,7 +56,8 @@ def doctor_command(
     The embedded services are started for it, as for any command. Ends with 1 if there is a fault; warnings do not count.
 
     With --recall, a corpus is asked the same questions as usual and exactly: a large corpus is searched through an index,
-    which may miss some of the nearest passages. 0.99 of the nearest ten is good; below 0.9 is a fault.
+    which may miss some of the nearest passages. 0.99 of the nearest ten is good; below 0.9 is a fault, and so is a reader for
+    whom nothing can be measured, for nothing there is granted to them.
     """
     if corpus is None and (principal or groups or queries):
         raise WrongUsage("--as, --group and --queries belong to --recall: name the corpus with it.")
@@ -92,7 +93,7 @@ def _recall(
             _show(invocation.output, each.as_check())
     if not found:
         invocation.output.note("Nobody who was asked for may read anything there: nothing was measured.")
-    is_well = all(each.status != "fault" for each in found)
+    is_well = bool(found) and all(each.status != "fault" for each in found)
     if as_json:
         invocation.output.json({"ok": is_well, "corpus": corpus, "readers": [each.as_json() for each in found]})
     return 0 if is_well else EXIT_FAILED

@@ -17,6 +17,23 @@ EXIT_USAGE: Final = 2
 EXIT_INTERRUPTED: Final = 130
 SENTENCE_MAX: Final = 1000
 
+# What the library calls its arguments, and a person typed as options.
+OPTION_OF: Final = {
+    "principal_id": "--as",
+    "group_ids": "--group",
+    "query": "QUERY",
+    "scopes": "--corpus",
+    "top_k": "--top-k",
+    "candidates": "--candidates",
+    "filter": "--filter",
+    "generation": "--generation",
+    "source_id": "ID",
+    "source_ids": "ID",
+    "embedder": "--embedder",
+    "chunker": "--chunker",
+    "language": "--language",
+}
+
 
 class CommandFailed(HeadwaterError):
     """The command could not do what it was asked. The message says what to do."""
@@ -68,6 +85,17 @@ def arguments() -> Iterator[None]:
     except (RerankError, RerankLimitError):  # no argument's fault: it is away, or answers what it should not
         raise
     except (ValidationError, LimitError, ScopeError) as error:
-        raise WrongUsage(str(error)) from error
+        raise WrongUsage(as_typed(str(error))) from error
     except pydantic.ValidationError as error:
-        raise WrongUsage(str(first_fault(error))) from None
+        raise WrongUsage(as_typed(str(first_fault(error)))) from None
+
+
+def as_typed(sentence: str) -> str:
+    """A sentence that begins with an argument of the library's, or with a field's place, begins with the option instead."""
+    place, colon, rest = sentence.partition(": ")
+    named = [OPTION_OF[part] for part in place.split(".") if part in OPTION_OF]
+    if colon and named:
+        told = as_typed(rest)
+        return told if told != rest else f"{named[-1]}: {rest}"
+    argument, space, rest = sentence.partition(" ")
+    return f"{OPTION_OF.get(argument, argument)}{space}{rest}"

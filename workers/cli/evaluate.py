@@ -111,7 +111,8 @@ def evaluate_command(
 
     A document stands where its best passage does. `docid` is a source id, a path in a synced folder, with or without its
     ending, or the id of a file in Drive. `rel` above 0 is relevant, and is what the document gains in nDCG. Documents that are judged
-    and not there, or not for PRINCIPAL to read, count as not found.
+    and not there, or not for PRINCIPAL to read, count as not found. The former are named, the latter are not: so whoever runs
+    this can tell which of a list of ids a corpus holds.
 
     Citation coverage is the share of cited passages that were found for the query: of the citations in --answers, or else of
     those that the library itself gives.
@@ -126,7 +127,7 @@ def evaluate_command(
     asked = {"top_k": top_k, "candidates": candidates, "lexical": lexical, "fusion": fusion, "exact": exact}
     found = _ask(invocation, test, scope, who, asked, rerank=rerank, quiet=as_json)
     report = _report(test, found, scope=scope, who=who, asked={**asked, "rerank": rerank}, cuts=sorted(set(cuts)))
-    _notes(invocation.output, test, found, scope)
+    _notes(invocation.output, test, found, scope, who)
     if as_json:
         invocation.output.json(report)
     else:
@@ -248,8 +249,14 @@ def _metrics(evaluation: Evaluation) -> dict[str, float]:
     return {"k": evaluation.k, "precision": figures.precision, "recall": figures.recall, "ndcg": figures.ndcg}
 
 
-def _notes(output: Output, test: JudgedQueries, found: Found, scope: Scope) -> None:
+def _notes(output: Output, test: JudgedQueries, found: Found, scope: Scope, who: Authorization) -> None:
     """What makes the figures mean less than they seem to."""
+    if found.empty:
+        forgotten = f": is a --group missing, or may {who.principal_id} read nothing there?"
+        output.warn(
+            f"{found.empty:,} of {len(test.queries):,} queries found nothing that {who.principal_id} may read"
+            f"{forgotten if found.empty == len(found.rankings) else '.'}"
+        )
     if found.missing:
         output.warn(
             f"{len(found.missing):,} of {len(test.documents):,} judged documents are not in corpus {scope}, and count as not "

@@ -66,7 +66,11 @@ def report(output: Output, scopes: Sequence[Scope], results: Sequence[CollectGar
         output.line(
             f"{scope}: freed {freed.revisions:,} revisions with {freed.chunks:,} chunks and {freed.documents:,} texts, "
             f"{freed.builds:,} builds, {freed.staged:,} staged contents, {freed.requests:,} requests; "
-            f"the oldest generation is {freed.oldest_generation}."
+            + (
+                f"the oldest generation is {freed.oldest_generation}."
+                if freed.oldest_generation
+                else "nothing was published yet."
+            )
         )
     if not scopes:
         output.line("No corpus yet, so there is no garbage.")

@@ -14,6 +14,7 @@ from workers.cli.console import plain
 from workers.cli.context import Invocation, pass_invocation
 from workers.cli.errors import CommandFailed, arguments
 from workers.cli.named_source import require_corpus
+from workers.cli.offering import OfferingGroup
 from workers.cli.options import with_corpus, with_json
 from workers.cli.question import Question
 from workers.cli.services import open_services
@@ -21,7 +22,7 @@ from workers.cli.services import open_services
 LIMIT_MAX: Final = 1_000
 
 
-@click.group("generation", short_help="Look at a corpus's generations, go back, or stay.")
+@click.group("generation", cls=OfferingGroup, short_help="Look at a corpus's generations, go back, or stay.")
 def generation_group() -> None:
     """Every publication and deletion of a corpus is a generation. Readers see the last one, unless they are told otherwise.
 
@@ -42,7 +43,11 @@ def generation_group() -> None:
 @with_json
 @pass_invocation
 def list_command(invocation: Invocation, *, corpus: str, limit: int, as_json: bool) -> None:
-    """Show the generations that readers can be shown, newest first, and which one they see."""
+    """Show the generations that readers can be shown, newest first, and which one they see.
+
+    Builds are counted over all corpora, so that those of one have gaps. One is made by `headwater reindex`, in a language.
+    What `headwater source propagate` hid is a deletion too.
+    """
     from activities.store import Store, generations
 
     with arguments():
@@ -71,7 +76,7 @@ def list_command(invocation: Invocation, *, corpus: str, limit: int, as_json: bo
 def table(listing: Mapping[str, Any]) -> Table:
     """The listing for a person. The arrow is where readers are."""
     shown = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("", "generation", "build", "kind", "documents", "at"):
+    for heading in ("", "generation", "build", "language", "kind", "documents", "at"):
         shown.add_column(heading, justify="right" if heading in ("generation", "build", "documents") else "left")
     live = max(
         (row["generation"] for row in listing["generations"] if row["generation"] <= listing["live_generation"]),
@@ -79,7 +84,15 @@ def table(listing: Mapping[str, Any]) -> Table:
     )
     for row in listing["generations"]:
         arrow = "→" if row["generation"] == live else ""
-        values = (arrow, row["generation"], row["build"], row["kind"], f"{row['sources']:,}", row["at"])
+        values = (
+            arrow,
+            row["generation"],
+            row["build"],
+            row["language"] or "no words yet",
+            row["kind"],
+            f"{row['sources']:,}",
+            row["at"],
+        )
         shown.add_row(*(plain(str(value)) for value in values))
     return shown
 

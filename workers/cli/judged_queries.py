@@ -6,7 +6,7 @@ from pathlib import Path
 
 from headwater.evaluation import citation_coverage, cited_in, documents_of, relevant
 from headwater.models import RetrievalResult
-from workers.cli.errors import WrongUsage
+from workers.cli.errors import CommandFailed, WrongUsage
 from workers.cli.judgements import read_answers, read_judgements, read_queries
 
 
@@ -52,6 +52,9 @@ class Found:
     missing: list[str] = field(default_factory=list)
 
     def add(self, query: str, result: RetrievalResult, document: Callable[[str], str], answer: str | None) -> None:
+        """What came of ``query``. One that failed is no answer, and figures of the others would pass for those of all."""
+        if result.check_error is not None:
+            raise CommandFailed(f"Query {query} failed, so that nothing is measured: {result.check_error}")
         self.generation = result.generation
         self.rankings[query] = documents_of(result.hits, lambda hit: document(hit.source_id))
         self.empty += not result.hits

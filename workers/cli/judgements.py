@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
+from headwater.ids import UNSTORABLE
 from workers.cli.errors import WrongUsage
 
 SHOWN: Final = 60  # characters of an id in a sentence
@@ -49,6 +50,10 @@ def _texts(path: Path, key: str, what: str) -> dict[str, str]:
         name, text = _id(where, line, key), line.get("text")
         if not isinstance(text, str):
             raise WrongUsage(f"{where} has no `text`, which is a text.")
+        if UNSTORABLE.search(text):
+            raise WrongUsage(f"{where} has a `text` with NUL or half a character in it.")
+        if key == "id" and not text.strip():
+            raise WrongUsage(f"{where} has a blank `text`: a query needs words.")
         if name in texts:
             raise WrongUsage(f"{where} has {what} {name[:SHOWN]!r} once more: each stands once.")
         texts[name] = text

@@ -84,7 +84,7 @@ async def _sync(
         if display is not None:
             # A quick sync ends between two looks; whoever watches sees where it ended all the same.
             with suppress(HeadwaterError):
-                display.show(await asyncio.to_thread(pass_progress, store, row.connector_id))
+                display.show(await asyncio.to_thread(pass_progress, store, row.connector_id), is_last=True)
         return result
 
 

@@ -46,7 +46,7 @@ class Display(Protocol):
 
     every_s: float
 
-    def show(self, counts: Counts) -> None: ...
+    def show(self, counts: Counts, *, is_last: bool = False) -> None: ...
 
 
 def display_for(output: Output, *, quiet: bool) -> AbstractContextManager[Display | None]:
@@ -100,7 +100,7 @@ class Bar:
     ) -> None:
         self._progress.stop()
 
-    def show(self, counts: Counts) -> None:
+    def show(self, counts: Counts, *, is_last: bool = False) -> None:
         self._progress.update(
             self._task,
             description=counts.step,
@@ -111,7 +111,7 @@ class Bar:
 
 
 class Lines:
-    """A line as soon as there is something to count, then one now and then: for logs and pipes."""
+    """A line as soon as there is something to count, then one now and then, and where it ended: for logs and pipes."""
 
     every_s = LOOK_EVERY_S
 
@@ -128,9 +128,9 @@ class Lines:
     ) -> None:
         return
 
-    def show(self, counts: Counts) -> None:
+    def show(self, counts: Counts, *, is_last: bool = False) -> None:
         line = f"{counts.step}: {sentence(counts)}"
-        if counts.listed and line != self._last and time.monotonic() >= self._silent_until:
+        if counts.listed and line != self._last and (is_last or time.monotonic() >= self._silent_until):
             self._output.note(line)
             self._last, self._silent_until = line, time.monotonic() + LINE_EVERY_S
 

@@ -23,6 +23,8 @@ from workers.options import ROLES
 if TYPE_CHECKING:
     from temporalio.client import WorkflowHandle
 
+    from activities.store.scopes import LiveBuild
+
 LOOK_EVERY_S: Final = 0.5
 LINE_EVERY_S: Final = 5.0
 
@@ -32,17 +34,17 @@ LINE_EVERY_S: Final = 5.0
 @click.option(
     "--embedder",
     metavar="SPEC",
-    help="onnx:minilm, onnx:/path/to/folder or hash:384; by default the corpus's own with --chunker, else the workers' HEADWATER_EMBEDDER.",
+    help="onnx:minilm, onnx:/path/to/folder or hash:384; by default the corpus's own if --chunker or --language is given, else the workers' HEADWATER_EMBEDDER.",
 )
 @click.option(
     "--chunker",
     metavar="NAME",
-    help="chars:SIZE or chars:SIZE/OVERLAP, in characters; by default the corpus's own with --embedder, else the workers' HEADWATER_CHUNK_SIZE and _OVERLAP.",
+    help="chars:SIZE or chars:SIZE/OVERLAP, in characters; by default the corpus's own if --embedder or --language is given, else the workers' HEADWATER_CHUNK_SIZE and _OVERLAP.",
 )
 @click.option(
     "--language",
     metavar="NAME",
-    help="Whose words are stemmed: english, german, …, or none; by default the corpus's own with one of the above, else HEADWATER_LANGUAGE.",
+    help="Whose words are stemmed: english, german, …, or none; by default the corpus's own, as `headwater status` shows it.",
 )
 @with_json
 @pass_invocation
@@ -57,11 +59,15 @@ def reindex_command(
 ) -> None:
     """Build the corpus anew with another embedder, chunker or language, from its stored texts, and show that when it is level.
 
+    What the corpus has is what readers see of it: after a rollback, the build that was rolled back to. Passages whose text
+    stays the same are not embedded again, unless the embedder is another one.
+
     Readers stay where they are meanwhile, and what is published meanwhile reaches both. The former build stays for a while:
     going back to a generation before this one shows it again. Ctrl-C stops between two batches; run the command again
     to go on from there.
     """
     from activities.store import Store
+    from activities.store.scopes import build_of, live_build
 
     with arguments():
         scope = Scope.parse(corpus)
@@ -74,18 +80,31 @@ def reindex_command(
         Store.open(services.database_url, schema=services.schema) as store,
     ):
         require_corpus(store, scope)
+        before = live_build(store, scope)
         question = Question(
             "ReindexCorpus", wanted, ReindexCorpusResult, what="re-index", roles=ROLES, waits_its_turn=False
         )
         beside = None if as_json else watching(invocation.output)
         result = ask(invocation, services, store, question, beside=beside)
+        after = build_of(store, result.build)
     if as_json:
         invocation.output.json(result.model_dump(mode="json"))
+    elif before is not None and before.build_id == result.build:
+        invocation.output.line(
+            f"{scope} is as asked for already, {_made_with(after)}: build {result.build}, {result.sources:,} documents, "
+            f"{result.chunks:,} chunks."
+        )
     else:
         invocation.output.line(
-            f"{scope} is shown from build {result.build} since generation {result.generation}: {result.sources:,} documents, "
-            f"{result.chunks:,} chunks, {result.failed:,} failed."
+            f"{scope} is shown from build {result.build} since generation {result.generation}, {_made_with(after)}: "
+            f"{result.sources:,} documents, {result.chunks:,} chunks; {result.embedded_chunks:,} chunks embedded, "
+            f"{result.reused_chunks:,} reused, {result.failed:,} documents failed."
         )
+
+
+def _made_with(build: "LiveBuild") -> str:
+    words = {None: "without words", "none": "words as they stand"}.get(build.language, f"words in {build.language}")
+    return f"embedded with {build.embedder_spec}, {words}"
 
 
 def watching(output: Output) -> "Callable[[WorkflowHandle[Any, Any]], Awaitable[None]]":

@@ -5,6 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from headwater.errors import ValidationError
+from headwater.rerankers import SPECS as ALL_SPECS
 from headwater.rerankers import resolve_reranker
 from headwater.rerankers.keys import check_key
 from workers.cli.errors import WrongUsage
@@ -14,6 +16,10 @@ if TYPE_CHECKING:
     from headwater.embedders import Embedder
     from headwater.rerankers.bounded import Bounded, Bounds
 
+# Those of the library but `listwise`, which asks a chat model through a function of a host's, and `fake`, a double for tests,
+# which is taken and offered to nobody.
+SPECS: Final = "none, local, cross-encoder:PATH, tei:URL, openai-compatible:URL#MODEL or voyage:URL#MODEL"
+KINDS: Final = (*(each.partition(":")[0] for each in SPECS.replace(" or ", ", ").split(", ")), "fake")
 KEY_BYTES: Final = 8 * 1024
 
 # Whoever sits before the command would rather wait than read that there was too much.
@@ -25,17 +31,29 @@ def make_reranker(spec: str, settings: Settings, *, embedder: "Embedder") -> "Bo
 
     Whoever types an address of this machine means it, so it is allowed here.
     """
+    kind = spec.partition(":")[0]
+    if kind not in KINDS:
+        raise WrongUsage(f"--rerank {kind[:80]!r} is not known: use {SPECS}.")
     key = _key(settings)
     if key is not None:
         check_key(key())  # said now, rather than with the first question
-    return resolve_reranker(
-        spec,
-        api_key=key,
-        allow_loopback=True,
-        allow_private=settings.rerank_allow_private,
-        embedder=embedder,
-        **PATIENT,
-    )
+    try:
+        return resolve_reranker(
+            spec,
+            api_key=key,
+            allow_loopback=True,
+            allow_private=settings.rerank_allow_private,
+            embedder=embedder,
+            **PATIENT,
+        )
+    except ValidationError as error:
+        raise WrongUsage(f"--rerank {kind}: {_as_settings(str(error))}") from error
+
+
+def _as_settings(sentence: str) -> str:
+    """What the library calls its arguments, as whoever sits before the command can give them."""
+    always = sentence.replace(", with allow_loopback", "").replace(ALL_SPECS, SPECS)
+    return always.replace("with allow_private", f"with {variable_of('rerank_allow_private')}=true")
 
 
 def unsent(reranker: "Bounded | None", settings: Settings) -> str | None:

@@ -15,6 +15,7 @@ from workers.cli.console import plain
 from workers.cli.context import Invocation, pass_invocation
 from workers.cli.errors import CommandFailed, WrongUsage, arguments
 from workers.cli.named_connector import find_named, parse_name, with_own_corpus
+from workers.cli.offering import OfferingGroup
 from workers.cli.options import with_json
 from workers.cli.services import Services, connect_temporal, open_services
 from workers.lengths import length, written
@@ -32,7 +33,7 @@ LONGEST: Final = timedelta(days=365)
 AT_ONCE: Final = 16  # schedules that Temporal is asked for at the same time
 
 
-@click.group("schedule", short_help="Have connectors synced by themselves.")
+@click.group("schedule", cls=OfferingGroup, short_help="Have connectors synced by themselves.")
 def schedule_group() -> None:
     """Have connectors synced by themselves, every so often, as long as `headwater up` or `headwater worker` runs."""
 

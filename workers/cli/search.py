@@ -5,17 +5,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import click
-from rich.text import Text
 
 from headwater.fusion import Fusion
 from headwater.limits import TOP_K
-from headwater.models import Authorization, Hit, RetrievalResult, Scope
+from headwater.models import Authorization, RetrievalResult, Scope
 from headwater.store.question import Lexical
-from workers.cli.console import Output, one_line, printable
 from workers.cli.context import Invocation, pass_invocation
-from workers.cli.errors import CommandFailed, arguments
+from workers.cli.errors import CommandFailed, WrongUsage, arguments
 from workers.cli.filters import filter_of
 from workers.cli.options import with_json, with_legs, with_principal
+from workers.cli.passages import show
 from workers.cli.reranking import make_reranker, unsent
 from workers.cli.services import Services, open_services
 
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
 
 CONTEXT_TOKENS: Final = 8_000
 RESULT_BYTES: Final = 512 * 1024
-INDENT: Final = "   "
-HEADING_MAX: Final = 200  # characters of a title; a document may have any
 
 
 @click.command("search", short_help="Ask a corpus a question.")
@@ -78,14 +75,19 @@ def search_command(
     """Ask a corpus QUERY and show the passages that answer it best, by their meaning and by their words, each with its
     document and its place there.
 
-    There are always nearest ones, also when nothing fits: the similarity beside each, at most 1, says how near it is.
+    There are always nearest ones, also when nothing fits: the similarity beside each, at most 1, says how near it is, and
+    words, where it has some of the question's, how well they match, which counts within one answer. The order is made of both
+    (--fusion): a passage with a word of the question may stand before one that is nearer. The model that comes along reads
+    English; what is written otherwise is found by its words, or with another model (HEADWATER_EMBEDDER).
 
     --as and --group are what you assert; they are compared with the grants exactly, and nothing proves them. A filter is no
-    permission. The VALUE of a filter is JSON where it can be read as that, else text. Passages are text from documents:
+    permission; `headwater status --corpus T/R/C --keys` lists the keys that there are. The VALUE of a filter is JSON where it
+    can be read as that, else text: tags='["home"]' for a list, path:gte=hr/ and path:lt=hr0 for what is in the folder hr. Passages are text from documents:
     whatever they say is data, never an instruction.
     """
     with arguments():
         scopes = tuple(dict.fromkeys(Scope.parse(corpus) for corpus in corpora))
+        _check_tenant(scopes)
         who = Authorization(principal_id=principal, tenant_id=scopes[0].tenant_id, group_ids=groups)
     asked = Asked(
         query=query,
@@ -106,9 +108,10 @@ def search_command(
         result = RetrievalResult(query=query, text="", hits=(), citations=(), truncated=False, generation=None)
     elif result.check_error is not None:
         raise CommandFailed(result.check_error)
+    elif not query.strip():
+        invocation.output.note("The question is blank, so that nothing was looked for.")
     elif not result.hits:
-        narrowed = " with these filters" if asked.filter else ""
-        invocation.output.note(f"Nothing that {principal} may read answers this{narrowed}.{_capitals(who)}")
+        invocation.output.note(f"Nothing that {principal} may read answers this{_narrowed(asked)}.{_capitals(who)}")
     if as_json:
         invocation.output.json(result.model_dump(mode="json"))
     else:
@@ -144,6 +147,7 @@ def _search(invocation: Invocation, asked: Asked) -> RetrievalResult | None:
                 invocation.output.note(f"Corpus {scope} does not exist: `headwater status` lists those that do.")
         if not builds:
             return None
+        _check_model(builds)
         embedder = EmbedderSource().of(next(iter(builds.values())))
         settings = invocation.settings
         with arguments():
@@ -201,45 +205,30 @@ def _lexical(invocation: Invocation, asked: Asked, builds: "Mapping[Scope, LiveB
     return "off"
 
 
+def _check_tenant(scopes: tuple[Scope, ...]) -> None:
+    for scope in scopes:
+        if scope.tenant_id != scopes[0].tenant_id:
+            raise WrongUsage(f"--corpus {scope} is another tenant's than {scopes[0]}: search in one tenant at a time.")
+
+
+def _check_model(builds: "Mapping[Scope, LiveBuild]") -> None:
+    """Vectors of different models cannot be compared. The library says so by fingerprints, which nobody can type."""
+    (first, known), *others = builds.items()
+    for scope, build in others:
+        if build.embedder_identity != known.embedder_identity:
+            raise WrongUsage(
+                f"Corpus {scope} was indexed with {build.embedder_spec} and {first} with {known.embedder_spec}, whose vectors cannot "
+                f"be compared: search in one of them, or run `headwater reindex --corpus {scope} --embedder {known.embedder_spec}`."
+            )
+
+
+def _narrowed(asked: Asked) -> str:
+    if not asked.filter:
+        return ""
+    return f" with these filters (`headwater status --corpus {asked.scopes[0]} --keys` lists the keys that there are)"
+
+
 def _capitals(who: Authorization) -> str:
     """A hint for whoever is asked for as their sign-on writes them: addresses of Google Drive are lower case here."""
     named = [name for name in (who.principal_id, *who.group_ids) if "@" in name and name != name.lower()]
     return f" Drive's addresses are known in lower case: ask as {', '.join(map(str.lower, named))}." if named else ""
-
-
-def show(output: Output, result: RetrievalResult) -> None:
-    """The passages for a person, best first."""
-    corpora = {(hit.provenance.resource_id, hit.provenance.corpus_id) for hit in result.hits}
-    for number, hit in enumerate(result.hits, start=1):
-        output.out.print(_heading(hit, number), soft_wrap=True)
-        where = hit.provenance
-        of = f"  {where.tenant_id}/{where.resource_id}/{where.corpus_id}" if len(corpora) > 1 else ""
-        output.out.print(Text(f"{INDENT}[{printable(where.citation_id)}]{of}", "dim"), soft_wrap=True)
-        for line in printable(hit.text).splitlines():
-            for part in _folded(output, line):
-                output.out.print(Text(INDENT) + part, soft_wrap=True)
-        output.out.print()
-    if result.truncated:
-        output.note("Some passages were left out: the answer would have been too long.")
-
-
-def _heading(hit: Hit, number: int) -> Text:
-    title, place = one_line(hit.title or hit.source_id), one_line(hit.locator or "")
-    # Most documents begin with their title as a heading: the place then says it already.
-    names_itself = place == title or place.startswith(f"{title} › ")
-    return Text.assemble(
-        (f"{number}. ", "bold"),
-        (_short(title), "bold"),
-        (_short(place.removeprefix(title) if names_itself else f"  {place}" if place else ""), "cyan"),
-        (f"  similarity {hit.score:.3f}", "dim"),
-    )
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= HEADING_MAX else f"{text[: HEADING_MAX - 1]}…"
-
-
-def _folded(output: Output, line: str) -> list[Text]:
-    """``line`` in parts that fit beside the indentation; a pipe gets it whole."""
-    whole = Text(line)
-    return list(whole.wrap(output.out, output.out.width - len(INDENT))) if output.out.is_terminal else [whole]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from workers.cli.context import Invocation
 from workers.cli.errors import CommandFailed, WrongUsage
+from workers.telemetry import CORE
 
 if TYPE_CHECKING:
     from temporalio.client import Client
@@ -126,7 +127,7 @@ async def connect_temporal(services: Services, *, core_logs: Literal["ERROR", "W
         raise CommandFailed("This command needs Temporal, and none was started; report this.")
     logs = LoggingConfig(
         filter=TelemetryFilter(core_level=core_logs, other_level="ERROR"),
-        forwarding=LogForwardingConfig(logger=logging.getLogger("temporalio.core")),
+        forwarding=LogForwardingConfig(logger=logging.getLogger(CORE)),
     )
     runtime = Runtime(telemetry=TelemetryConfig(logging=logs))
     connecting = Client.connect(**services.temporal, data_converter=pydantic_data_converter, runtime=runtime)

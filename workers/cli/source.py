@@ -10,11 +10,12 @@ from headwater.models import Scope
 from workers.cli.context import Invocation, pass_invocation
 from workers.cli.errors import CommandFailed, arguments
 from workers.cli.named_source import not_found
+from workers.cli.offering import OfferingGroup
 from workers.cli.options import with_corpus, with_json
 from workers.cli.services import open_services
 
 
-@click.group("source", short_help="Look at one document, grant it, delete it.")
+@click.group("source", cls=OfferingGroup, short_help="Look at one document, grant it, delete it.")
 def source_group() -> None:
     """Look at one document of a corpus, say who may read it, or delete it."""
 

@@ -75,7 +75,8 @@ def propagate_command(
 
 def show(output: Output, result: PropagateDeletionResult, reason: str) -> None:
     """The result for a person."""
-    layers = ", ".join(f"{count:,} {kind}" for kind, count in result.layers.items())
+    # What the store holds is the layer `rag`; the others are called by their hosts.
+    layers = ", ".join(f"{count:,} {'passages' if kind == 'rag' else kind}" for kind, count in result.layers.items())
     output.line(f"{result.tombstoned:,} hidden ({reason}); removed: {layers or 'nothing'}.")
     for each in result.ids[:SHOWN]:
         output.line(f"  {each}")

@@ -5,11 +5,12 @@ import click
 from headwater.contracts import SyncCorpusInput
 from workers.cli.context import Invocation, pass_invocation
 from workers.cli.folder_request import read_request, register
+from workers.cli.offering import SyncGroup
 from workers.cli.one_sync import sync_once
 from workers.cli.services import open_services
 
 
-@click.group("sync", short_help="Bring a corpus up to date with its documents.")
+@click.group("sync", cls=SyncGroup, short_help="Bring a corpus up to date with its documents.")
 def sync_group() -> None:
     """Bring a corpus up to date with where its documents come from."""
 

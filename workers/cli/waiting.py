@@ -11,7 +11,7 @@ from temporalio.exceptions import ApplicationError, FailureError, is_cancelled_e
 from temporalio.service import RPCError
 
 from headwater.client.runs import CUT_SHORT
-from workers.cli.errors import CommandFailed, Interrupted, WrongUsage
+from workers.cli.errors import CommandFailed, Interrupted, WrongUsage, as_typed
 from workers.cli.own_run import OwnRun, Starter
 
 # The run ends one workflow task after our result; longer means that somebody else keeps it going.
@@ -131,7 +131,7 @@ async def _failure(asked: Asked[Any], error: Exception) -> CommandFailed | Wrong
         except (RPCError, TimeoutError):
             pass
     if said is not None:
-        return WrongUsage(said.message) if said.type == INVALID else CommandFailed(said.message)
+        return WrongUsage(as_typed(said.message)) if said.type == INVALID else CommandFailed(said.message)
     return CommandFailed(
         f"Temporal reports {type(error).__name__}: see the run {asked.run.workflow_id} in its web page."
     )

@@ -76,10 +76,11 @@ def collect_little(store: Store, scope: Scope, keep: Keep, *, transactions: int)
 
 
 def oldest_generation(store: Store, scope: Scope) -> int:
-    """The floor: generations below it are collected."""
+    """The first that can be shown; 0 where nothing was published yet."""
     with store.connection() as connection:
-        row = connection.execute(queries(store.schema, "garbage")["scope"], scope.model_dump()).fetchone()
-    return 0 if row is None else int(row[1])
+        key = {"scope_id": _scope_id(connection, store.schema, scope)}
+        row = connection.execute(queries(store.schema, "generations")["oldest"], key).fetchone()
+    return 0 if row is None else int(row[0] or 0)
 
 
 def note_asked(store: Store, scope: Scope, keep: Keep, *, actor: str) -> None:

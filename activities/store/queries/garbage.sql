@@ -2,7 +2,7 @@
 -- what was found before it. A build that is being made is left alone; one that is being dropped is in dropping.sql.
 
 -- scope --
-SELECT scope_id, min_gen FROM {schema}.scope
+SELECT scope_id FROM {schema}.scope
 WHERE tenant_id = %(tenant_id)s AND resource_id = %(resource_id)s AND corpus_id = %(corpus_id)s;
 
 -- lock_scope --

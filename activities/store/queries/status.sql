@@ -41,6 +41,27 @@ WHERE sc.tenant_id = %(tenant_id)s AND sc.resource_id = %(resource_id)s AND sc.c
   AND s.source_id > %(cursor)s AND (%(state)s::text IS NULL OR n.state = %(state)s)
 ORDER BY s.source_id LIMIT %(limit)s;
 
+-- keys --
+-- What a filter can name: the keys of what readers see, of documents and of their passages, in how many documents each is, and
+-- what its values are. Every passage is read for it.
+WITH live AS MATERIALIZED (
+  SELECT sc.live_build, sc.live_gen, b.slab
+  FROM {schema}.scope sc JOIN {schema}.build b ON b.build_id = sc.live_build
+  WHERE sc.tenant_id = %(tenant_id)s AND sc.resource_id = %(resource_id)s AND sc.corpus_id = %(corpus_id)s),
+shown AS MATERIALIZED (
+  SELECT x.rev_id, x.version_id
+  FROM live l JOIN {schema}.span x ON x.build_id = l.live_build AND x.gen_from <= l.live_gen AND x.gen_to > l.live_gen
+  JOIN {schema}.source s ON s.source_pk = x.source_pk AND x.gen_from > s.fence_gen),
+said AS (
+  SELECT v.rev_id, k.key, k.value
+  FROM shown v JOIN {schema}.document_version d USING (version_id) CROSS JOIN LATERAL jsonb_each(d.metadata) k
+  UNION ALL
+  SELECT v.rev_id, k.key, k.value
+  FROM shown v JOIN {schema}.chunk c ON c.slab = (SELECT slab FROM live) AND c.rev_id = v.rev_id
+  CROSS JOIN LATERAL jsonb_each(c.metadata) k)
+SELECT key, count(DISTINCT rev_id) AS sources, array_agg(DISTINCT jsonb_typeof(value) ORDER BY jsonb_typeof(value)) AS types
+FROM said GROUP BY key ORDER BY key COLLATE "C";
+
 -- source --
 -- Where its connector found it is known as long as the page that said so is kept.
 SELECT s.source_id, n.state, n.freshness, n.reason, coalesce(v.n_chunks, 0) AS chunks, n.bytes, v.revision, n.updated_at,
