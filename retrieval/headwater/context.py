@@ -97,10 +97,19 @@ def _asked(query: Query, messages: Sequence[Message]) -> str | None:
 
 
 _USER: Final = "user"
+_MESSAGES: Final = (
+    'messages must be a list of a conversation\'s messages, such as {{"role": "user", "content": "…"}}, not {}: a text that is known '
+    "is asked as query."
+)
 
 
 def last_user_text(messages: Sequence[Message]) -> str | None:
     """What the user said last. Parts that are no text, and messages of nothing else, are passed over."""
+    if isinstance(messages, str | bytes) or not isinstance(messages, Sequence):
+        raise ValidationError(_MESSAGES.format(type(messages).__name__))
+    for message in messages:
+        if message is None or isinstance(message, str | bytes | int | float | Sequence):
+            raise ValidationError(_MESSAGES.format(f"one that holds {type(message).__name__}"))
     for message in reversed(messages):
         if _of(message, "role") == _USER and (text := _text(_of(message, "content"))).strip():
             return text

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from headwater import Authorization, Scope, StoreError, ValidationError
+from headwater import AsyncRetriever, Authorization, Retriever, Scope, StoreError, ValidationError
 from headwater.context import AsyncContextProvider, ContextProvider, context_provider
-from headwater.tool import retrieval_tool
+from headwater.libraries import AsyncLibraries
+from headwater.tool import AsyncRetrievalTool, RetrievalTool, retrieval_tool
 from tests.unit.passages import AsyncFound, Found, make_hits
 
 ALICE = Authorization(principal_id="alice", tenant_id="t1")
@@ -46,6 +47,39 @@ def test_a_fixed_query_and_a_callable_are_asked_instead() -> None:
 def test_with_nothing_to_ask_there_is_no_block_and_nobody_is_asked(messages: list[Any]) -> None:
     assert asked(messages) == []
     assert asked([user("x")], query="") == [] == asked([user("x")], query=lambda _: None)
+
+
+@pytest.mark.parametrize(
+    ("messages", "what"),
+    [
+        ("hello", "not str"),
+        (user("hello"), "not dict"),
+        (["hello"], "holds str"),
+        ([("user", "hello")], "holds tuple"),
+        ([None], "holds NoneType"),
+    ],
+)
+def test_what_is_no_conversation_is_refused_and_not_passed_over(messages: Any, what: str) -> None:
+    with pytest.raises(ValidationError, match=f"^messages must be a list .*{what}"):
+        asked(messages)
+
+
+def test_what_a_client_of_a_model_has_beside_messages_is_passed_over() -> None:
+    assert asked([user("question"), {"type": "reasoning"}, SimpleNamespace(type="function_call")]) == ["question"]
+
+
+def test_what_is_made_for_a_retriever_that_is_awaited_is_awaited_too() -> None:
+    """It says so itself: its `retrieve` only passes on what is to be awaited."""
+    host: dict[str, Any] = {"scope": SCOPE, "authorization": ALICE}
+    awaited = AsyncRetriever("host=nowhere", embedder="hash:64")
+    plain = Retriever("host=nowhere", embedder="hash:64")
+
+    assert type(context_provider(awaited, **host)) is AsyncContextProvider
+    assert type(retrieval_tool(awaited, **host)) is AsyncRetrievalTool
+    assert type(context_provider(plain, **host)) is ContextProvider
+    assert type(retrieval_tool(plain, **host)) is RetrievalTool
+    libraries = AsyncLibraries(awaited, {"hr": SCOPE})
+    assert type(retrieval_tool(libraries, authorization=ALICE)) is AsyncRetrievalTool
 
 
 def test_a_result_is_one_inert_block() -> None:
