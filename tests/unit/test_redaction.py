@@ -57,6 +57,16 @@ def test_other_words_are_made_of_the_redacted_query_and_redacted_too() -> None:
     assert embedder.read == [["the [gone]", "[gone] again"]]
 
 
+def test_forms_of_which_the_redactor_leaves_the_same_count_once() -> None:
+    embedder = SmallEmbedder()
+    hooks = Hooks(
+        redactor=redact, rewriter=lambda query: ["the [gone] again", f"the {SECRET} again", f"{SECRET}", "[gone]"]
+    )
+    walk(f"the {SECRET}", embedder=embedder, hooks=hooks)
+
+    assert embedder.read == [["the [gone]", "the [gone] again", "[gone]"]]
+
+
 def test_nothing_of_it_is_left_in_what_a_reranker_gets_or_the_result_shows() -> None:
     reranker = Reranker(is_hosted=True)
     steps = walk(hooks=Hooks(redactor=redact, reranker=Bounded(reranker)), hosted_labels=(1,))

@@ -114,7 +114,10 @@ def _in_words(question: Question, hooks: Hooks) -> Generator[Effect, Any, Questi
         return forms if redactor is None else (query, *(redacted_query(form, redactor) for form in forms[1:]))
 
     query, *others = yield from called(words)
-    return replace(question, queries=(query, *(other for other in others if other.strip())))
+    forms = (query, *(other for other in others if other.strip()))
+    return replace(
+        question, queries=tuple(dict.fromkeys(forms))
+    )  # a redactor may leave the same of two: it would count twice
 
 
 def _embedded(texts: Sequence[str], embedder: Embedder) -> tuple[Space, list[str]]:
