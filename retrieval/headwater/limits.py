@@ -52,6 +52,7 @@ GRAPH_DIMENSIONS: Final = 4_000  # HNSW holds no longer vectors of half precisio
 
 # The rarest terms of a question are looked up, as many as this many passages have; all of its terms then weigh what they gave.
 POSTINGS: Final = 12_000
+FEW_TERMS: Final = 8  # of a question: then passages with only one of them may be left out by the index
 QUERY_TERMS: Final = 4_096
 NORMALISATION: Final = 1  # of `ts_rank`: by the logarithm of the length. By length itself, tails of documents win
 TELLING: Final = 0.15  # of all passages: a term that more of them have decides in `ts_rank` between equal ones only

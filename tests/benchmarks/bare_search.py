@@ -14,7 +14,8 @@ import psycopg
 from headwater.embedders import Embedder
 from headwater.limits import WALKED
 from headwater.store.question import Question
-from headwater.store.search import Space, Terms, as_halfvec, search_parameters, search_statement
+from headwater.store.rows import read_rows
+from headwater.store.search import USUAL_WAYS, Space, Terms, Ways, as_halfvec, search_parameters, search_statement
 from tests.benchmarks.large_corpus import SCHEMA, SCOPE, LargeCorpus
 from tests.benchmarks.readers import ALL
 
@@ -36,6 +37,16 @@ class BareSearches:
         sql = search_statement(SCHEMA, space, checked, SCOPE, self.corpus.slab)
         terms = None if checked.lexical == "off" else Terms.of(question, self._lexicon())
         return self._timed(sql, search_parameters(checked, SCOPE, space, self._vector(question), terms))
+
+    def best_by_words(self, question: str, *, ways: Ways = USUAL_WAYS) -> tuple[list[float], bool]:
+        """What the library's lexical leg gives the best ten passages, and whether it knows that there are no better ones."""
+        checked = Question.checked(question, scope=SCOPE, authorization=ALL.authorization, lexical="bm25")
+        space = Space(self.embedder.identity, self.embedder.dimensions)
+        sql = search_statement(SCHEMA, space, checked, SCOPE, self.corpus.slab, ways)
+        bound = search_parameters(checked, SCOPE, space, self._vector(question), Terms.of(question, self._lexicon()))
+        found = read_rows(self.connection.execute(sql, bound).fetchall(), checked, SCOPE, space)
+        scores = [each.lexical_score or 0.0 for each in found.candidates if each.lexical_rank is not None]
+        return sorted(scores, reverse=True)[:10], bool(found.lexical_is_exact)
 
     def without_grants(self, question: str, *, candidates: int = 20) -> float:
         """The graph alone, as far as the library walks it, and the texts of what was found."""
@@ -63,15 +74,15 @@ class BareSearches:
             {"any": " | ".join(f"'{word}'" for word in words)},
         )
 
-    def two_common_words(self) -> list[str]:
-        """The two that stand in most passages, of those that stand in at most a third."""
+    def common_words(self, count: int) -> list[str]:
+        """Those that stand in most passages, of those that stand in at most a third."""
         rows = self.connection.execute(
             f"""
             SELECT word FROM ts_stat('SELECT tsv FROM headwater.chunk_s{self.corpus.slab} TABLESAMPLE SYSTEM (5)')
             WHERE ndoc < (SELECT reltuples / 60 FROM pg_class WHERE oid = 'headwater.chunk_s{self.corpus.slab}'::regclass)
               AND word ~ '^[a-z]{{3,}}$'
-            ORDER BY ndoc DESC LIMIT 2""".encode(),
-            {},
+            ORDER BY ndoc DESC LIMIT %(count)s""".encode(),
+            {"count": count},
             prepare=False,
         ).fetchall()
         return [word for (word,) in rows]

@@ -25,14 +25,14 @@ from activities.store import Store
 from activities.store.builds.slabs import ensure_slab, index_slab
 from activities.store.lexicon.averages import lexicon_for
 from activities.store.lexicon.counting import fold
-from activities.store.lexicon.passage import Lexicon, passage_terms, weights
+from activities.store.lexicon.passage import Lexicon, words_of
 from activities.store.migrate import migrate
 from activities.store.pages.embedding import COLUMNS
 from activities.store.scopes import SpaceSpec, ensure_scope, live_build
 from activities.store.sql import queries
-from activities.store.tsvector import tsvector
 from headwater.chunking.profile import ChunkingProfile
 from headwater.embedders.onnx import OnnxEmbedder
+from headwater.lexical import LEXICON, TIERS
 from headwater.models import Scope
 from tests.benchmarks import multiplied, readers, real_texts
 from tests.benchmarks.kept_vectors import CACHE
@@ -98,7 +98,7 @@ def large_corpus(recipe: Recipe) -> Iterator[LargeCorpus]:
 
 def _fingerprint(made_of: Multiplied) -> str:
     """Of the tables, and of what is written into them."""
-    whole = hashlib.sha256(made_of.real.identity.encode())
+    whole = hashlib.sha256(f"{made_of.real.identity} {LEXICON} {TIERS}".encode())
     of_store = Path(activities.store.__file__).parent
     files = [*sorted((of_store / "migrations").glob("*.sql")), of_store / "queries/slabs.sql"]
     for file in [
@@ -192,10 +192,7 @@ def _write_passages(
         copy.set_types(COLUMNS)
         rows = zip(corpus.source_of.tolist(), corpus.number.tolist(), corpus.vectors, corpus.texts(), strict=True)
         for source, number, vector, text in rows:
-            words: tuple[Any, ...] = (None, None)
-            if lexicon is not None:
-                terms = passage_terms(text, lexicon.language)
-                words = (tsvector(terms.places), weights(terms, lexicon.average))
+            words: tuple[Any, ...] = (None, None, None) if lexicon is None else words_of(text, lexicon)
             place = (known["slab"], revisions[source], number, known["scope_id"], 0, len(text))
             copy.write_row((*place, HalfVector(vector), hash_input(text), Jsonb({}), text, *words))
 

@@ -52,8 +52,8 @@ _REVISIONS: LiteralString = """
     WHERE p.scope_id = %(scope_id)s
 """
 _CHUNKS: LiteralString = """
-    INSERT INTO {schema}.chunk (slab, rev_id, chunk_no, scope_id, start_cp, end_cp, emb, input_sha256, metadata, body, tsv, bm)
-    SELECT b.slab, g.rev_id, c.chunk_no, c.scope_id, c.start_cp, c.end_cp, c.emb, c.input_sha256, c.metadata, c.body, c.tsv, c.bm
+    INSERT INTO {schema}.chunk (slab, rev_id, chunk_no, scope_id, start_cp, end_cp, emb, input_sha256, metadata, body, tsv, bm, tiers)
+    SELECT b.slab, g.rev_id, c.chunk_no, c.scope_id, c.start_cp, c.end_cp, c.emb, c.input_sha256, c.metadata, c.body, c.tsv, c.bm, c.tiers
     FROM {schema}.scope p
     JOIN {schema}.build b ON b.build_id = %(green)s
     JOIN {schema}.revision g ON g.build_id = b.build_id

@@ -33,11 +33,15 @@ def _rows(store: Store, statement: LiteralString, **values: object) -> list[tupl
 _TERMS: LiteralString = """
     SELECT coalesce(e.build_id, f.build_id), coalesce(e.term, f.term), e.df, f.df
     FROM (
-      SELECT k.build_id, split_part(entry, ':', 1)::int - 1 AS term, count(*) AS df
+      SELECT k.build_id, u.term, count(*) AS df
       FROM {schema}.counted k
       JOIN {schema}.chunk c ON c.rev_id = k.rev_id
-      CROSS JOIN string_to_table(trim(BOTH '{{}}' FROM split_part(c.bm::text, '/', 1)), ',') AS entry
-      WHERE entry <> ''
+      CROSS JOIN LATERAL (
+        SELECT split_part(entry, ':', 1)::int - 1 AS term
+        FROM string_to_table(trim(BOTH '{{}}' FROM split_part(c.bm::text, '/', 1)), ',') AS entry
+        WHERE entry <> ''
+        UNION ALL
+        SELECT unnest(c.tiers)) u
       GROUP BY 1, 2) e
     FULL JOIN {schema}.term_df f ON f.build_id = e.build_id AND f.term = e.term
     WHERE e.df IS DISTINCT FROM f.df

@@ -15,7 +15,7 @@ from activities.contracts import PublishedPage
 from activities.store import Store
 from activities.store.connectors import ConnectorRow, ensure_connector
 from activities.store.generations import set_generation
-from activities.store.lexicon.passage import passage_terms, weights
+from activities.store.lexicon.passage import passage_terms, tiers, weights
 from activities.store.pages.item_outcome import ItemOutcome, page_outcomes
 from activities.store.pages.lease import begin_pass
 from activities.store.pages.listed_grants import kept_grants
@@ -204,6 +204,7 @@ def _stage_revision(store: Store, connection: Any, build: LiveBuild, document: D
     ).fetchone()[0]
     vectors = document.vectors if document.vectors is not None else _embed(build, document.texts)
     count = len(document.texts) - document.missing_chunks
+    halves = [weights(passage_terms(each, "english"), AVERAGE) for each in document.texts]
     connection.execute(
         _sql(store, _CHUNKS),
         {
@@ -217,7 +218,8 @@ def _stage_revision(store: Store, connection: Any, build: LiveBuild, document: D
             "metadata": [Jsonb(each) for each in document.chunk_metadata or [{}] * len(document.texts)][:count],
             "bodies": list(document.texts)[:count],
             "tsvs": [tsvector_literal(each) for each in document.texts][:count],
-            "weights": [weights(passage_terms(each, "english"), AVERAGE) for each in document.texts][:count],
+            "weights": halves[:count],
+            "tiers": [str(tiers(each)).replace("[", "{").replace("]", "}") for each in halves][:count],
         },
     )
     return rev_id
@@ -305,9 +307,9 @@ _REVISION: LiteralString = """
     RETURNING rev_id
 """
 _CHUNKS: LiteralString = """
-    INSERT INTO {schema}.chunk (slab, rev_id, chunk_no, scope_id, start_cp, end_cp, emb, input_sha256, metadata, body, tsv, bm)
-    SELECT %(slab)s, %(rev_id)s, chunk_no, %(scope_id)s, start_cp, end_cp, emb, sha, metadata, body, tsv, bm
+    INSERT INTO {schema}.chunk (slab, rev_id, chunk_no, scope_id, start_cp, end_cp, emb, input_sha256, metadata, body, tsv, bm, tiers)
+    SELECT %(slab)s, %(rev_id)s, chunk_no, %(scope_id)s, start_cp, end_cp, emb, sha, metadata, body, tsv, bm, tiers::int[]
     FROM unnest(%(starts)s::int[], %(ends)s::int[], %(vectors)s::halfvec[], %(hashes)s::bytea[], %(metadata)s::jsonb[],
-                %(bodies)s::text[], %(tsvs)s::tsvector[], %(weights)s::sparsevec[])
-         WITH ORDINALITY AS u (start_cp, end_cp, emb, sha, metadata, body, tsv, bm, chunk_no)
+                %(bodies)s::text[], %(tsvs)s::tsvector[], %(weights)s::sparsevec[], %(tiers)s::text[])
+         WITH ORDINALITY AS u (start_cp, end_cp, emb, sha, metadata, body, tsv, bm, tiers, chunk_no)
 """

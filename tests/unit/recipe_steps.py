@@ -38,7 +38,7 @@ def make_row(**changes: Any) -> tuple[Any, ...]:
         "embedder_identity": "hash/1",
         "dimensions": 3,
         "slab": 0,
-        "lexicon": "words-1:english",
+        "lexicon": "words-2:english",
         "lexical_is_exact": None,
         "rev_id": 1,
         "chunk_no": 1,

@@ -16,7 +16,7 @@ def lexical(asked: str, *, is_asked: bool, old: bool = True) -> tuple[str, list[
     """How words are looked for, and what is said of it."""
     said: list[str] = []
     invocation = SimpleNamespace(output=SimpleNamespace(note=said.append))
-    lexicons = [(NEW, "words-1:english"), *([(OLD, None)] if old else [])]
+    lexicons = [(NEW, "words-2:english"), *([(OLD, None)] if old else [])]
     builds = {scope: SimpleNamespace(lexicon=lexicon) for scope, lexicon in lexicons}
     question = Asked(
         query="q",

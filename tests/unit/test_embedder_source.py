@@ -20,7 +20,7 @@ BUILD = LiveBuild(
     dimensions=8,
     max_tokens=16_384,
     chunker="chars/1 size=1000 overlap=100 tokens=any",
-    lexicon="words-1:english",
+    lexicon="words-2:english",
     avgdl=None,
     corpus="t1/docs/handbook",
 )

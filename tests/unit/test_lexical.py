@@ -178,7 +178,7 @@ def test_without_a_language_words_stay_as_they_are() -> None:
 def test_a_language_that_nobody_stems_is_refused_with_those_there_are() -> None:
     with pytest.raises(ValidationError, match=r"language 'klingon' is unknown: use arabic, .*yiddish"):
         check_language("klingon")
-    for foreign in ("words-0:english", "words-1:klingon", "words-1", ""):
+    for foreign in ("words-0:english", "words-2:klingon", "words-2", ""):
         with pytest.raises(ValidationError, match="re-index the corpus"):
             language_of(foreign)
 

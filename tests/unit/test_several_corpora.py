@@ -222,11 +222,11 @@ def test_weighted_fusion_compares_what_a_leg_did_not_list_by_its_score_too() -> 
 def test_a_lexicon_of_another_language_is_learnt_and_asked_for_in_its_words() -> None:
     routes = Routes()
     steps = walk("running houses", lexical="bm25", routes=routes)
-    steps.feed([make_row(rev_id=None, lexicon="words-1:german")])
+    steps.feed([make_row(rev_id=None, lexicon="words-2:german")])
 
     assert steps.next() is not None
-    assert routes.of(corpus("handbook"), None) == Route(0, "words-1:german")
-    steps.feed([both(1, vector=1, lexical=1, lexicon="words-1:german")])
+    assert routes.of(corpus("handbook"), None) == Route(0, "words-2:german")
+    steps.feed([both(1, vector=1, lexical=1, lexicon="words-2:german")])
     steps.feed([verdict(1)])
     assert len(steps.result.hits) == 1
 

@@ -17,6 +17,7 @@ from activities.store.database import Store
 from activities.store.garbage.freeing import delete_chunks
 from activities.store.pages.publish import PageConflict
 from activities.store.sql import in_slab, queries
+from headwater.lexical import language_of
 
 PAGE_SIZE: Final = 100
 PAGE_CHUNKS: Final = 4_096  # a page of giants holds fewer
@@ -39,6 +40,7 @@ class GreenPage:
     build_id: int
     scope_id: int
     slab: int
+    lexicon: str | None
     is_copy: bool  # of the live build's own space: chunks are copied
 
 
@@ -170,7 +172,12 @@ def cut_parameters(cut: StagedCut) -> dict[str, Any]:
 
 
 def copy_page(store: Store, page: GreenPage) -> None:
-    """The page's chunks copied from the live build, with their vectors. A repeat changes nothing."""
+    """The page's chunks copied from the live build, with their vectors and words. A repeat changes nothing.
+
+    Words by a rule that this release does not have are refused: there may be more to copy than it knows.
+    """
+    if page.lexicon is not None:
+        language_of(page.lexicon)
     sql, key = queries(store.schema, "green"), {"page_id": page.page_id}
     with store.connection() as connection, connection.transaction():
         connection.execute(

@@ -1,4 +1,4 @@
-"""In how many of a build's passages each term stands: brought up to what the build shows, a page at a time, some time later.
+"""In how many of a build's passages each term stands, and each tier of one: brought up to what the build shows, a page at a time, some time later.
 
 Nothing of it is done while publishing holds the scope's lock. Which revisions are counted is written down with the counts, so that
 whatever is done twice, or by two at once, or broken off, comes to the same. Counts that lag behind, or are of a part, say of the
@@ -15,6 +15,7 @@ from psycopg.rows import class_row
 
 from activities.store.database import Store
 from activities.store.sql import in_slab, queries
+from headwater.lexical import is_known
 
 FOUND_AT_ONCE: Final = 10_000  # revisions looked for at once
 PAGE: Final = 500  # revisions of one transaction,
@@ -28,6 +29,7 @@ Revision = tuple[int, int]  # its number, and how many passages it has
 class _Build:
     build_id: int
     slab: int
+    lexicon: str
     head_gen: int
     since: int
     is_level: bool
@@ -36,14 +38,16 @@ class _Build:
 def fold(store: Store, build_id: int) -> Iterator[int]:
     """Counts what the build's head shows and no more, and yields the passages that each transaction counted or uncounted.
 
-    Ends when they are level, or where somebody else is at it. Stop whenever you like.
+    Ends when they are level, or where somebody else is at it, or its words are of a rule that this release does not have. Stop whenever you like.
     """
     sql = queries(store.schema, "lexicon")
     with store.connection() as connection:
         build = (
             connection.cursor(row_factory=class_row(_Build)).execute(sql["build"], {"build_id": build_id}).fetchone()
         )
-        if build is None or build.is_level:
+        if (
+            build is None or build.is_level or not is_known(build.lexicon)
+        ):  # by another rule: its own release counts more than terms
             return
         key = {"build_id": build_id, "since": build.since, "limit": FOUND_AT_ONCE}
         ended = "find_gone" if build.since < 0 else "find_ended"
@@ -146,13 +150,12 @@ def _change(
     rev_ids = [rev_id for rev_id, _ in revisions]
     rows = connection.cursor(binary=True).execute(in_slab(sql["terms_of"], slab), {"rev_ids": rev_ids}).fetchall()
     passages = len(rows) if sign > 0 else -sum(n_chunks for _, n_chunks in revisions)
-    terms, counts = np.unique(
-        np.array([number for _, vector in rows for number in vector.indices()], np.int64), return_counts=True
-    )
+    numbers = [number for _, vector, tiers in rows for number in (*vector.indices(), *(tiers or ()))]
+    terms, counts = np.unique(np.array(numbers, np.int64), return_counts=True)
     with connection.pipeline():
         if sign > 0:
             sizes = dict.fromkeys(rev_ids, 0)
-            for rev_id, _ in rows:
+            for rev_id, _, _ in rows:
                 sizes[rev_id] += 1
             connection.execute(sql["note_sizes"], {**key, "rev_ids": list(sizes), "sizes": list(sizes.values())})
         connection.execute(sql["add"], {**key, "terms": terms.tolist(), "dfs": (sign * counts).tolist()})

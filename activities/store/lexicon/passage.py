@@ -1,4 +1,4 @@
-"""What a passage's row says of its words: each term with its places, and the passage's half of the term's weight."""
+"""What a passage's row says of its words: each term with its places, the passage's half of the term's weight, and the tier of that."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,7 +6,8 @@ from typing import Final
 
 from pgvector import SparseVector
 
-from headwater.lexical import TERM_IDS, saturated, term_id, terms_by_position
+from activities.store.tsvector import TsVector, tsvector
+from headwater.lexical import TERM_IDS, saturated, term_id, terms_by_position, tier_key, tier_of
 
 # What Postgres and pgvector take. A passage of the usual size comes nowhere near.
 TERMS: Final = 16_000  # distinct ones: entries of a sparsevec
@@ -19,6 +20,7 @@ class Lexicon:
 
     language: str
     average: float  # terms of a passage
+    has_tiers: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +29,13 @@ class PassageTerms:
 
     places: Mapping[str, Sequence[int]]
     length: int
+
+
+def words_of(text: str, lexicon: Lexicon) -> tuple[TsVector, SparseVector, list[int] | None]:
+    """The columns ``tsv``, ``bm`` and ``tiers`` of a passage."""
+    terms = passage_terms(text, lexicon.language)
+    halves = weights(terms, lexicon.average)
+    return tsvector(terms.places), halves, tiers(halves) if lexicon.has_tiers else None
 
 
 def passage_terms(text: str, language: str) -> PassageTerms:
@@ -56,3 +65,9 @@ def weights(passage: PassageTerms, average: float) -> SparseVector:
         number = term_id(term)
         found[number] = found.get(number, 0.0) + saturated(len(positions), length=passage.length, average=average)
     return SparseVector(found, TERM_IDS)
+
+
+def tiers(halves: SparseVector) -> list[int]:
+    """A key for each number that reaches a tier."""
+    found = zip(halves.indices(), map(tier_of, halves.values()), strict=True)
+    return sorted({tier_key(number, tier) for number, tier in found if tier})

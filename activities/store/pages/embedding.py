@@ -15,14 +15,13 @@ from psycopg import Connection
 from psycopg.types.json import Jsonb
 
 from activities.store import Store, StoreUnavailable
-from activities.store.lexicon.passage import Lexicon, passage_terms, weights
+from activities.store.lexicon.passage import Lexicon, words_of
 from activities.store.pages.staging import Page
 from activities.store.sql import queries
-from activities.store.tsvector import tsvector
 
 COLUMNS: Final = (
     *("int4", "int8", "int4", "int8", "int4", "int4"),  # place
-    *("halfvec", "bytea", "jsonb", "text", "tsvector", "sparsevec"),
+    *("halfvec", "bytea", "jsonb", "text", "tsvector", "sparsevec", "int4[]"),
 )
 
 
@@ -121,9 +120,8 @@ def _row(page: Page, chunk: ReadyChunk, lexicon: Lexicon | None) -> tuple[Any, .
     place = (page.slab, missing.rev_id, missing.chunk_no, page.scope_id, missing.start_cp, missing.end_cp)
     made = (HalfVector(chunk.vector), missing.sha256, Jsonb(missing.metadata), chunk.body)
     if lexicon is None:
-        return (*place, *made, None, None)
-    terms = passage_terms(chunk.body, lexicon.language)
-    return (*place, *made, tsvector(terms.places), weights(terms, lexicon.average))
+        return (*place, *made, None, None, None)
+    return (*place, *made, *words_of(chunk.body, lexicon))
 
 
 def _copy(connection: Connection[Any], statement: Any, rows: Sequence[tuple[Any, ...]]) -> None:

@@ -35,7 +35,7 @@ SELECT u.sha256, v.emb
     LIMIT 1) v;
 
 -- copy_chunks --
-COPY {schema}.chunk (slab, rev_id, chunk_no, scope_id, start_cp, end_cp, emb, input_sha256, metadata, body, tsv, bm) FROM STDIN (FORMAT binary);
+COPY {schema}.chunk (slab, rev_id, chunk_no, scope_id, start_cp, end_cp, emb, input_sha256, metadata, body, tsv, bm, tiers) FROM STDIN (FORMAT binary);
 
 -- begin_attempt --
 -- One that was under way and did not end its attempt was killed, or is taken for dead.

@@ -73,7 +73,7 @@ SELECT (SELECT page_ids[p.nth] FROM numbered), p.ord, 'upsert', p.source_id, p.v
 SELECT min(seq), max(seq), count(*) FROM {schema}.page WHERE build_id = %(build_id)s AND kind = 'reindex' AND state <> 'published';
 
 -- page --
-SELECT p.page_id, p.state, b.build_id, b.scope_id, b.slab,
+SELECT p.page_id, p.state, b.build_id, b.scope_id, b.slab, b.lexicon,
        b.space_id = l.space_id AND b.lexicon IS NOT DISTINCT FROM l.lexicon AND b.avgdl IS NOT DISTINCT FROM l.avgdl AS is_copy
 FROM {schema}.page p
 JOIN {schema}.build b USING (build_id)
@@ -155,8 +155,8 @@ attached AS (
       status = CASE WHEN o.ord IS NULL THEN '{"state": "gone"}'::jsonb ELSE jsonb_build_object('state', 'indexed', 'chunks', o.n_chunks) END
   FROM mine m LEFT JOIN old o USING (ord) LEFT JOIN new n ON n.version_id = o.version_id
   WHERE i.page_id = %(page_id)s AND i.ord = m.ord)
-INSERT INTO {schema}.chunk (slab, rev_id, chunk_no, scope_id, start_cp, end_cp, emb, input_sha256, metadata, body, tsv, bm)
-SELECT %(slab)s, n.rev_id, c.chunk_no, c.scope_id, c.start_cp, c.end_cp, c.emb, c.input_sha256, c.metadata, c.body, c.tsv, c.bm
+INSERT INTO {schema}.chunk (slab, rev_id, chunk_no, scope_id, start_cp, end_cp, emb, input_sha256, metadata, body, tsv, bm, tiers)
+SELECT %(slab)s, n.rev_id, c.chunk_no, c.scope_id, c.start_cp, c.end_cp, c.emb, c.input_sha256, c.metadata, c.body, c.tsv, c.bm, c.tiers
 FROM new n JOIN old o USING (version_id) JOIN {schema}.chunk c ON c.slab = o.slab AND c.rev_id = o.rev_id;
 
 -- finish_copy --

@@ -10,7 +10,7 @@ SELECT avgdl FROM {schema}.build WHERE build_id = %(build_id)s AND avgdl IS NOT 
 -- build --
 -- What of a build is counted: up to which generation, or all of it anew (-1) where its spans may come and go without one. The
 -- corpus's last generation counts, and not the build's: a deletion ends spans of every build and raises no other build's.
-SELECT b.build_id, b.slab, s.head_gen, CASE WHEN b.state = 'live' THEN b.counted_gen ELSE -1 END AS since,
+SELECT b.build_id, b.slab, b.lexicon, s.head_gen, CASE WHEN b.state = 'live' THEN b.counted_gen ELSE -1 END AS since,
        b.state = 'live' AND b.counted_gen = s.head_gen AS is_level
 FROM {schema}.build b JOIN {schema}.scope s USING (scope_id)
 WHERE b.build_id = %(build_id)s AND b.lexicon IS NOT NULL AND b.state IN ('live', 'building');
@@ -76,7 +76,7 @@ DELETE FROM {schema}.counted WHERE build_id = %(build_id)s AND rev_id = ANY (%(r
 
 -- terms_of --
 -- Passages of revisions in one partition, whose number is written out.
-SELECT c.rev_id, c.bm FROM {schema}.chunk c WHERE c.slab = %(slab)s AND c.rev_id = ANY (%(rev_ids)s) AND c.bm IS NOT NULL;
+SELECT c.rev_id, c.bm, c.tiers FROM {schema}.chunk c WHERE c.slab = %(slab)s AND c.rev_id = ANY (%(rev_ids)s) AND c.bm IS NOT NULL;
 
 -- note_sizes --
 UPDATE {schema}.counted c SET n_chunks = u.n_chunks

@@ -44,7 +44,7 @@ WHERE n.nspname = %(schema)s AND c.relname = %(name)s;
 
 -- index_words --
 -- Entries go in at once: a list of those that are still to go in would be read by every question.
-CREATE INDEX CONCURRENTLY IF NOT EXISTS chunk_s{slab}_tsv ON {schema}.chunk_s{slab} USING gin (tsv) WITH (fastupdate = off);
+CREATE INDEX CONCURRENTLY IF NOT EXISTS chunk_s{slab}_tsv ON {schema}.chunk_s{slab} USING gin (tsv, tiers) WITH (fastupdate = off);
 
 -- index --
 -- CONCURRENTLY: a deletion of chunks, which may hold a scope's lock, does not wait for it.

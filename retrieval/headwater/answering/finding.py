@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from headwater.errors import StoreError
+from headwater.lexical import has_tiers
 from headwater.limits import MOVES
 from headwater.models import Scope
 from headwater.store.effects import Effect, Statement, fetched
@@ -44,7 +45,9 @@ def look(
         rows = yield from fetched(
             *(
                 Statement(
-                    search_statement(schema, space, question, scope, asked[scope].slab),
+                    search_statement(
+                        schema, space, question, scope, asked[scope].slab, is_tiered=_is_tiered(asked[scope])
+                    ),
                     search_parameters(question, scope, space, vectors[place], terms(scope, place)),
                 )
                 for scope, place in pairs
@@ -70,6 +73,10 @@ def look(
 def _route(route: Route, question: Question) -> Route:
     """Where to ask. A build that had no words when somebody looked last may have been followed by one that has."""
     return Route(route.slab, USUAL.lexicon) if route.lexicon is None and question.lexical != "off" else route
+
+
+def _is_tiered(route: Route) -> bool:
+    return route.lexicon is not None and has_tiers(route.lexicon)
 
 
 def _has_moved(found: Found, scope: Scope, asked: Route, question: Question, routes: Routes) -> bool:

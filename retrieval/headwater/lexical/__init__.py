@@ -5,9 +5,18 @@ rule its rows were made with, and a question is read by that rule.
 """
 
 from headwater.lexical.analysis import Token, analyse, terms_by_position
-from headwater.lexical.lexicon import DEFAULT_LANGUAGE, LEXICON, check_language, language_of, lexicon_of
+from headwater.lexical.lexicon import (
+    DEFAULT_LANGUAGE,
+    LEXICON,
+    check_language,
+    has_tiers,
+    is_known,
+    language_of,
+    lexicon_of,
+)
 from headwater.lexical.stems import LANGUAGES
 from headwater.lexical.terms import TERM_IDS, term_id
+from headwater.lexical.tiers import MOST, TIERS, tier_key, tier_key_sql, tier_of, tiers_as_rows
 from headwater.lexical.weights import K1, B, inverse_frequency, saturated
 
 __all__ = [
@@ -15,15 +24,23 @@ __all__ = [
     "K1",
     "LANGUAGES",
     "LEXICON",
+    "MOST",
     "TERM_IDS",
+    "TIERS",
     "B",
     "Token",
     "analyse",
     "check_language",
+    "has_tiers",
     "inverse_frequency",
+    "is_known",
     "language_of",
     "lexicon_of",
     "saturated",
     "term_id",
     "terms_by_position",
+    "tier_key",
+    "tier_key_sql",
+    "tier_of",
+    "tiers_as_rows",
 ]

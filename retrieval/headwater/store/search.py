@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from headwater.errors import LimitError
 from headwater.filters import filter_parameters, filter_predicate
-from headwater.lexical import analyse, language_of, term_id
+from headwater.lexical import analyse, language_of, term_id, tier_key_sql, tiers_as_rows
 from headwater.limits import (
     FEW_CHUNKS,
+    FEW_TERMS,
     GRAPH_DIMENSIONS,
     NORMALISATION,
     POSTINGS,
@@ -76,9 +77,19 @@ USUAL_WAYS: Final = Ways()
 
 
 def search_statement(
-    schema: str, space: Space, question: Question, scope: Scope, slab: int, ways: Ways = USUAL_WAYS
+    schema: str,
+    space: Space,
+    question: Question,
+    scope: Scope,
+    slab: int,
+    ways: Ways = USUAL_WAYS,
+    *,
+    is_tiered: bool = True,
 ) -> bytes:
-    """The SQL that finds the candidates of a question in one corpus, if they lie in ``space`` and in the partition ``slab``."""
+    """The SQL that finds the candidates of a question in one corpus, if they lie in ``space`` and in the partition ``slab``.
+
+    ``is_tiered``: passages of the build are listed by tiers of their terms too.
+    """
     is_large = slab != SHARED and not question.exact and space.dimensions <= GRAPH_DIMENSIONS
     places: dict[str, int | str] = {
         "pointer": question.pointer,
@@ -93,7 +104,8 @@ def search_statement(
         places |= {"walked": ways.walked * question.candidates, "walked_some": ways.walked_some * question.candidates}
     if question.lexical != "off":
         places |= _LOOKED_UP if is_large else _WEIGHED
-    written = (("filtered", filter_predicate(question.filter)), ("telling", str(TELLING)))
+        places |= {"few_terms": FEW_TERMS, **(_TIERED if is_tiered and question.lexical == "bm25" else _UNTIERED)}
+    written = (("filtered", filter_predicate(question.filter)), ("telling", str(TELLING)), *_WRITTEN)
     return statement("search_graph" if is_large else "search", schema, written=written, **places)
 
 
@@ -104,7 +116,7 @@ _UNFILTERED: Final[_Places] = {"described": "undescribed", "narrowed": "none"}
 _LEXICAL: Final[_Places] = {"known": "with_lexicon", "found": "found_by_both"}
 _LEGS: Final[Mapping[Lexical, _Places]] = {
     "off": {"known": "none", "lexical": "none", "found": "found_near", "is_exact": "not_asked", "told": "unscored"},
-    "bm25": {**_LEXICAL, "score": "bm25", "told": "bm25", "is_picked": "rarest"},
+    "bm25": {**_LEXICAL, "score": "bm25", "told": "bm25", "is_picked": "cheapest"},
     "fts": {**_LEXICAL, "score": "fts", "told": "fts", "is_picked": "always", "normalisation": NORMALISATION},
 }
 _LOOKED_UP: Final[_Places] = {"lexical": "lexical_graph", "those": "few_shown", "is_exact": "enough"}
@@ -114,6 +126,9 @@ _WEIGHED: Final[_Places] = {
     "is_exact": "always",
     "postings": POSTINGS,
 }
+_TIERED: Final[_Places] = {"lists": "tiered_lists", "matches": "by_tiers"}
+_UNTIERED: Final[_Places] = {"lists": "whole_lists", "matches": "by_terms"}
+_WRITTEN: Final = (("tiers", tiers_as_rows()), ("tier_key", tier_key_sql("t.number", "n.tier")))
 
 
 def search_parameters(

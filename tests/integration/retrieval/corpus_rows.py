@@ -13,7 +13,7 @@ from psycopg import sql as names
 from psycopg.types.json import Jsonb
 
 from headwater.embedders import Embedder
-from headwater.lexical import TERM_IDS, analyse, language_of, saturated, term_id
+from headwater.lexical import TERM_IDS, analyse, has_tiers, language_of, saturated, term_id, tier_key, tier_of
 from headwater.models import Scope
 from headwater.store.routes import USUAL
 
@@ -104,7 +104,9 @@ class CorpusRows:
             f"CREATE INDEX ON {{}}.chunk_s{self.slab} USING hnsw ((emb::halfvec({dimensions})) halfvec_cosine_ops)"
             " WITH (m = 16, ef_construction = 200)"
         )
-        self._run(f"CREATE INDEX ON {{}}.chunk_s{self.slab} USING gin (tsv) WITH (fastupdate = off)")
+        self._run(
+            f"CREATE INDEX chunk_s{self.slab}_tsv ON {{}}.chunk_s{self.slab} USING gin (tsv, tiers) WITH (fastupdate = off)"
+        )
 
     def analyze(self) -> None:
         """What is done when a partition is full, before its indexes of words and vectors are made."""
@@ -289,20 +291,22 @@ class CorpusRows:
             name,
         )
 
-    def words(self, text: str) -> tuple[str | None, str | None]:
+    def words(self, text: str) -> tuple[str | None, str | None, str | None]:
         """The columns of a passage's terms. It is counted."""
         if self.lexicon is None:
-            return None, None
+            return None, None, None
         tokens = analyse(text, language_of(self.lexicon))
         weights: dict[int, float] = {}
         for term, occurrences in Counter(token.term for token in tokens).items():
             weight = saturated(occurrences, length=len(tokens), average=AVERAGE)
             weights[term_id(term)] = weights.get(term_id(term), 0) + weight
-        self.counted.update(weights.keys())
+        tiers = {tier_key(number, tier) for number, half in weights.items() if (tier := tier_of(half))}
+        is_tiered = has_tiers(self.lexicon)
+        self.counted.update([*weights, *(tiers if is_tiered else ())])
         self.passages += 1
         places = " ".join(f"{_quoted(token.term)}:{min(token.position, 16_383)}" for token in tokens)
         entries = ",".join(f"{term + 1}:{weight}" for term, weight in weights.items())
-        return places, f"{{{entries}}}/{TERM_IDS}"
+        return places, f"{{{entries}}}/{TERM_IDS}", f"{{{','.join(map(str, sorted(tiers)))}}}" if is_tiered else None
 
     def _chunks(
         self,
@@ -336,7 +340,8 @@ class CorpusRows:
             cursor.executemany(
                 self._named(
                     "INSERT INTO {}.chunk (slab, rev_id, chunk_no, scope_id, start_cp, end_cp, emb, input_sha256, metadata, body,"
-                    " tsv, bm) VALUES (%s, %s, %s, %s, %s, %s, %s::halfvec, %s, %s, %s, %s::tsvector, %s::sparsevec)"
+                    " tsv, bm, tiers)"
+                    " VALUES (%s, %s, %s, %s, %s, %s, %s::halfvec, %s, %s, %s, %s::tsvector, %s::sparsevec, %s::int[])"
                 ),
                 rows,
             )

@@ -60,7 +60,7 @@ def fill(
     vectors = vectors.astype(np.float16).astype(np.float64)
     revisions = _revisions(corpus, ids, readers)
     table = corpus.written("{}.chunk")
-    columns = "slab, rev_id, chunk_no, scope_id, start_cp, end_cp, emb, input_sha256, body, tsv, bm"
+    columns = "slab, rev_id, chunk_no, scope_id, start_cp, end_cp, emb, input_sha256, body, tsv, bm, tiers"
     with corpus.connection.cursor() as cursor, cursor.copy(f"COPY {table} ({columns}) FROM STDIN".encode()) as copy:
         for number, source_id in enumerate(ids):
             for passage in range(EACH):

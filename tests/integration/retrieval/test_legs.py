@@ -159,7 +159,7 @@ def ask(
     scope, space = corpus.rows.scope, Space(corpus.rows.embedder.identity, DIMENSIONS)
     slab = corpus.rows.slab
     sql = search_statement("headwater", space, question, scope, slab, ways or Ways())
-    asked_terms = None if question.lexical == "off" else Terms.of(question.query, "words-1:english")
+    asked_terms = None if question.lexical == "off" else Terms.of(question.query, "words-2:english")
     bound = search_parameters(question, scope, space, as_halfvec(np.asarray(vector, np.float32)), asked_terms)
     return read_rows(connection.execute(sql, bound).fetchall(), question, scope, space)
 

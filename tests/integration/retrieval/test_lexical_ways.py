@@ -2,59 +2,21 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import psycopg
 import pytest
 
-from headwater import Authorization, LimitError, Scope
+from headwater import LimitError, Scope
 from headwater.store.db import connect
-from headwater.store.question import Question
-from headwater.store.rows import Found, read_rows
-from headwater.store.search import Terms, Ways, as_halfvec, search_parameters, search_statement
+from headwater.store.search import Terms
 from tests.integration.retrieval.large_rows import DIMENSIONS, Large, large_corpus, part
+from tests.integration.retrieval.large_words import Words, looked_up
 from tests.integration.retrieval.many_rows import fill
 
 SOURCES = 600
 LONGEST = "x" * 16_384
-
-
-@dataclass
-class Words:
-    """Passages of a large partition, asked by their words."""
-
-    large: Large
-
-    def sql(self, **asked: Any) -> bytes:
-        ways = Ways(few_chunks=asked.pop("few_chunks", -1), postings=asked.pop("postings", 300))
-        rows = self.large.rows
-        return search_statement("headwater", self.large.space, self.question("?", **asked), rows.scope, rows.slab, ways)
-
-    def question(self, query: str, *, reader: str = "all", **asked: Any) -> Question:
-        who = Authorization(principal_id=reader, tenant_id="t1")
-        known = {"top_k": 1, "candidates": 3, "lexical": "bm25", **asked}
-        return Question.checked(query, scope=self.large.rows.scope, authorization=who, **known)
-
-    def bound(self, query: str, *, reader: str = "all", **asked: Any) -> dict[str, Any]:
-        vector = as_halfvec(np.ones(DIMENSIONS, np.float32))
-        terms = Terms.of(query, "words-1:english")
-        return search_parameters(
-            self.question(query, reader=reader, **asked), self.large.rows.scope, self.large.space, vector, terms
-        )
-
-    def plan(self, query: str, *, reader: str = "all", **asked: Any) -> str:
-        explained = b"EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, BUFFERS OFF) " + self.sql(**asked)
-        return "\n".join(line for (line,) in self.large.connection.execute(explained, self.bound(query, reader=reader)))
-
-    def found(self, query: str, *, reader: str = "all", **asked: Any) -> Found:
-        rows = self.large.connection.execute(self.sql(**asked), self.bound(query, reader=reader)).fetchall()
-        return read_rows(rows, self.question(query), self.large.rows.scope, self.large.space)
-
-    def ids(self, query: str, **asked: Any) -> list[str]:
-        ranked = [(each.lexical_rank, each.source_id) for each in self.found(query, **asked).candidates]
-        return [source_id for rank, source_id in sorted((rank, id) for rank, id in ranked if rank is not None)]
 
 
 def filled_with_words(large: Large) -> None:
@@ -89,18 +51,11 @@ def words(reading: str) -> Iterator[Words]:
         yield Words(large)
 
 
-def looked_up(plan: str, name: str) -> bool:
-    """Whether the index of terms was read for that look."""
-    scan = re.search(r"Bitmap Index Scan on chunk_s\d+_tsv_idx \((.*)\)", part(plan, name))
-    assert scan is not None, part(plan, name)[:2_000]
-    return scan[1] != "never executed"
-
-
 @pytest.mark.parametrize("lexical", ["bm25", "fts"])
 def test_the_index_of_terms_is_read_for_a_reader_of_much_and_nothing_else_is_done(words: Words, lexical: str) -> None:
     plan = words.plan("zfx qbbfx", lexical=lexical)
 
-    assert looked_up(plan, "first_look") and not looked_up(plan, "second_look")
+    assert looked_up(plan, "first_look") and not looked_up(plan, "last_look")
     assert "never executed" in part(plan, "shown")
     assert "Index Scan using chunk_s" not in part(plan, "first_look")
 
@@ -133,7 +88,7 @@ _IN_LETTERS = str.maketrans("01234", "vwxyz")
 def test_a_reader_of_little_gets_each_passage_weighed(words: Words) -> None:
     plan = words.plan("zkx common", reader="some", few_chunks=200)
 
-    assert not looked_up(plan, "first_look") and not looked_up(plan, "second_look")
+    assert not looked_up(plan, "first_look") and not looked_up(plan, "last_look")
     assert words.ids("zkx common", reader="some", few_chunks=200) == ["s00007", "s00007", "s00207"]
     assert words.found("zkx common", reader="some", few_chunks=200).lexical_is_exact
 
@@ -143,7 +98,7 @@ def test_rare_terms_that_give_too_little_are_followed_by_all_terms(words: Words)
     plan = words.plan("common qbbkx", **asked)
     ids = words.ids("common qbbkx", **asked)
 
-    assert looked_up(plan, "first_look") and looked_up(plan, "second_look")
+    assert looked_up(plan, "first_look") and looked_up(plan, "last_look")
     assert ids[:4] == ["s00007"] * 4 and {*ids[4:]} <= {"s00207", "s00407"} and len(ids) == 8
     assert words.found("common qbbkx", **asked).lexical_is_exact
 
@@ -152,7 +107,7 @@ def test_an_answer_says_whether_what_was_left_out_can_score_more(words: Words) -
     rare = words.found("zfx common")
     every = words.found("zfx common", postings=9_999)
 
-    assert not looked_up(words.plan("zfx common"), "second_look")
+    assert not looked_up(words.plan("zfx common"), "last_look")
     assert rare.lexical_is_exact and every.lexical_is_exact  # a term of all passages weighs next to nothing
     assert not words.found("zfx zgx zhx zjx zkx zlx", postings=12).lexical_is_exact
 
@@ -193,4 +148,4 @@ def test_no_query_is_too_strange(words: Words, lexical: str, few_chunks: int, qu
 def test_as_many_terms_as_are_looked_for_are_looked_for_and_no_more(words: Words) -> None:
     assert words.ids(" ".join(f"z{number:x}" for number in range(900)) + " qbbmx") == ["s00009"] * 3
     with pytest.raises(LimitError, match="4,096"):
-        Terms.of(" ".join(f"{number:x}" for number in range(5_000)), "words-1:english")
+        Terms.of(" ".join(f"{number:x}" for number in range(5_000)), "words-2:english")

@@ -1,7 +1,7 @@
 -- The lexical leg. A passage matches if it has any term of the question; the score says how well. Where each passage that a reader may
 -- read is looked at, there is no more to it. Else an index gives the passages that have a term: they are weighed, which is cheap,
 -- and from the best on it is asked whether this reader may see them, until there are enough.
--- places: score is_picked those postings normalisation telling
+-- places: score is_picked lists matches those postings normalisation telling tiers tier_key few_terms
 
 -- none --
 
@@ -29,35 +29,88 @@ coalesce(ts_rank(c.tsv, (SELECT telling FROM asked), {normalisation}), 0)
 NULL::float8
 
 -- terms --
--- What is looked for, the rarest first: how much a term weighs, and in how many passages it and those before it stand. Counts may
--- lag behind, and what was never counted is rare.
+-- What is looked for, the rarest first: in how many passages a term stands, and how much it weighs. Counts may lag behind, and what
+-- was never counted is rare.
 terms AS MATERIALIZED (
-  SELECT t.*, {is_picked} AS is_picked
-  FROM (
-    SELECT u.*, u.df <= {telling} * p.n_counted AS is_telling, sum(u.df) OVER (ORDER BY u.df, u.number, u.lexeme) AS running,
-           row_number() OVER (ORDER BY u.df, u.number, u.lexeme) AS place,
-           u.said * ln(1 + (greatest(p.n_counted, u.df) - u.df + 0.5) / (u.df + 0.5)) AS weight
-    FROM pointer p
-    CROSS JOIN LATERAL (
-      SELECT q.lexeme, q.number, q.said, coalesce((
-        SELECT f.df FROM {schema}.term_df f WHERE f.build_id = p.build_id AND f.term = q.number LIMIT 1), 0)::float8 AS df
-      FROM unnest(%(lexemes)s::text[], %(numbers)s::int[], %(said)s::int[]) AS q (lexeme, number, said)) u) t)
+  SELECT u.*, u.df <= {telling} * p.n_counted AS is_telling, row_number() OVER (ORDER BY u.df, u.number, u.lexeme) AS place,
+         u.said * ln(1 + (greatest(p.n_counted, u.df) - u.df + 0.5) / (u.df + 0.5)) AS weight
+  FROM pointer p
+  CROSS JOIN LATERAL (
+    SELECT q.lexeme, q.number, q.said, coalesce((
+      SELECT f.df FROM {schema}.term_df f WHERE f.build_id = p.build_id AND f.term = q.number LIMIT 1), 0)::float8 AS df
+    FROM unnest(%(lexemes)s::text[], %(numbers)s::int[], %(said)s::int[]) AS q (lexeme, number, said)) u)
 
--- rarest --
--- MaxScore: what only has the common terms seldom scores enough. One term is always picked.
-running <= {postings} OR place = 1
+-- whole_lists --
+-- Passages are listed by the terms that they have: how many that are, and how much they can score by it that all others cannot. A
+-- passage's half of a weight is below 2.2, however often it has the term.
+SELECT lexeme, place, weight, 0 AS tier, NULL::int AS key, df AS postings, 2.2 * weight AS gain FROM terms
+
+-- tiered_lists --
+-- And by tiers, the highest first: whoever is in none of them has less of the term than the lowest begins with. Tier 0 stands for
+-- all others that have it. Of a term that few passages have, that is all of them.
+SELECT t.lexeme, t.place, t.weight, v.tier, v.key,
+       CASE v.tier WHEN 0 THEN greatest(0, t.df - coalesce(sum(v.df) OVER (PARTITION BY t.place), 0)) ELSE v.df END AS postings,
+       (v.high - v.low) * t.weight AS gain
+FROM terms t
+CROSS JOIN LATERAL (
+  SELECT 0 AS tier, NULL::int AS key, 0.0 AS low, 2.2 AS high, 0::float8 AS df WHERE t.df <= {postings} / 16
+  UNION ALL
+  SELECT k.tier, k.key, k.low, k.high, coalesce((
+    SELECT f.df FROM {schema}.term_df f WHERE f.build_id = (SELECT build_id FROM pointer) AND f.term = k.key LIMIT 1), 0)::float8
+  FROM (SELECT n.*, {tier_key} AS key FROM (VALUES {tiers}) AS n (tier, low, high)) k WHERE t.df > {postings} / 16) v
+
+-- in_order --
+-- In the order in which they are worth looking up: by how many passages each takes for what it gains. No list comes before the higher
+-- tiers of its term.
+SELECT r.*, sum(r.postings) OVER by_price AS running, sum(r.gain) OVER () - sum(r.gain) OVER by_price + r.gain AS still
+FROM (
+  SELECT l.*, max(l.postings / l.gain) OVER (PARTITION BY l.place ORDER BY l.tier DESC) AS price
+  FROM ({lists}) l) r
+WINDOW by_price AS (ORDER BY r.price, r.place, r.tier DESC)
+
+-- cheapest --
+-- MaxScore: what is only in the other lists seldom scores enough. Up to b.most passages, and no more when no other one can score more
+-- than b.least; but always as many as are asked for.
+running <= b.most AND still > b.least OR running - postings < {candidates}
+
+-- company --
+-- Two of the terms, where they are few.
+(SELECT string_agg(one || ' & (' || others || ')', ' | ')::tsquery
+ FROM (
+   SELECT {quoted} AS one, string_agg({quoted}, ' | ') OVER (ORDER BY place ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING) AS others
+   FROM terms) t
+ WHERE (SELECT count(*) FROM terms) <= {few_terms})
+
+-- picked_lists --
+-- What is looked up: passages with any term of query; those in any tier of tiers; and those in any tier of accompanied that have
+-- another term too, where none that has no other one can score more than beyond, as whoever is in none of all that scores.
+SELECT p.query::tsquery AS query, p.beyond,
+       CASE WHEN p.is_accompanied THEN '{}' ELSE coalesce(p.keys, '{}') END AS tiers,
+       CASE WHEN p.is_accompanied THEN p.keys ELSE '{}' END AS accompanied
+FROM (
+  SELECT {any_of} FILTER (WHERE is_picked AND tier = 0) AS query, coalesce(sum(gain) FILTER (WHERE NOT is_picked), 0) AS beyond,
+         array_agg(key) FILTER (WHERE is_tier) AS keys,
+         2.2 * max(weight) FILTER (WHERE is_tier) <= sum(gain) FILTER (WHERE NOT is_picked)
+           AND b.in_company AND (SELECT company IS NOT NULL FROM asked) AS is_accompanied
+  FROM (
+    SELECT q.*, q.is_picked AND q.tier > 0 AND NOT bool_or(q.is_picked AND q.tier = 0) OVER (PARTITION BY q.place) AS is_tier
+    FROM (SELECT i.*, {is_picked} AS is_picked FROM listed i) q) l) p
 
 -- weights --
 -- As a vector; its dimensions are written from 1. Terms that share a number share a weight.
 (SELECT ('{' || string_agg((number + 1)::text || ':' || weight::real::text, ',' ORDER BY number) || '}/1000000000')::sparsevec
  FROM (SELECT number, max(weight) AS weight FROM terms GROUP BY number) w)
 
+-- quoted --
+-- In a tsquery both quotes and backslashes are doubled.
+'''' || replace(replace(lexeme, '\', '\\'), '''', '''''') || ''''
+
 -- any_of --
--- Terms of which each is enough. In a tsquery both quotes and backslashes are doubled.
-string_agg('''' || replace(replace(lexeme, '\', '\\'), '''', '''''') || '''', ' | ' ORDER BY place)::tsquery
+-- Terms of which each is enough.
+string_agg({quoted}, ' | ' ORDER BY place)
 
 -- queries --
-(SELECT {any_of} FROM terms) AS whole, (SELECT {any_of} FROM terms WHERE is_telling) AS telling
+(SELECT {any_of} FROM terms)::tsquery AS whole, (SELECT {any_of} FROM terms WHERE is_telling)::tsquery AS telling
 
 -- each_weighed --
 -- All passages of {those} revisions. What scores nothing comes last, and is left out where it counts among the best.
@@ -81,14 +134,20 @@ shown
 -- few_shown --
 (SELECT * FROM weighed WHERE (SELECT is_small FROM size))
 
+-- by_terms --
+c.tsv @@ a.query
+
+-- by_tiers --
+(c.tsv @@ a.query OR c.tiers && a.tiers OR c.tiers && a.accompanied AND c.tsv @@ (SELECT company FROM asked))
+
 -- looked_up --
--- Passages with any term of a.query, from the best on. All that score as much as the last one come with it, as nobody knows yet
--- which of them is first. OFFSET 0: the gate, which costs more than the weighing, stays outside.
+-- The passages that are picked in a, from the best on. All that score as much as the last one come with it, as nobody knows
+-- yet which of them is first. OFFSET 0: the gate, which costs more than the weighing, stays outside.
 SELECT c.rev_id, c.chunk_no, c.score
 FROM (
   SELECT c.rev_id, c.chunk_no, c.metadata, {score} AS score
   FROM {schema}.chunk c
-  WHERE c.slab = {slab} AND c.tsv @@ a.query
+  WHERE c.slab = {slab} AND {matches}
   ORDER BY score DESC
   OFFSET 0) c
 WHERE {gate}
@@ -96,28 +155,46 @@ ORDER BY c.score DESC
 FETCH FIRST {candidates} ROWS WITH TIES
 
 -- lexical_graph --
--- With the terms that are picked; and with all of them, should those give too little. A passage's half of a weight is below 2.2,
--- however often it has a term.
+-- First with few lists, which mostly give enough to know which other ones are wanted, if any; then with those; and with all terms,
+-- should that give too little.
 , {terms},
-asked AS MATERIALIZED (
-  SELECT {weights} AS weights, {queries}, (SELECT {any_of} FROM terms WHERE is_picked) AS picked,
-         (SELECT 2.2 * sum(weight) FROM terms WHERE NOT is_picked) AS beyond),
-first_look AS MATERIALIZED (
-  SELECT l.*
-  FROM (SELECT picked AS query FROM asked WHERE NOT (SELECT is_small FROM size)) a CROSS JOIN LATERAL ({looked_up}) l),
+asked AS MATERIALIZED (SELECT {weights} AS weights, {queries}, {company} AS company),
+listed AS MATERIALIZED ({in_order}),
+first AS MATERIALIZED (
+  SELECT k.* FROM (SELECT 0::float8 AS least, {postings} / 4 AS most, true AS in_company) b CROSS JOIN LATERAL ({picked_lists}) k
+  WHERE NOT (SELECT is_small FROM size)),
+first_look AS MATERIALIZED (SELECT l.* FROM first a CROSS JOIN LATERAL ({looked_up}) l),
+wider AS MATERIALIZED (
+  SELECT k.*
+  FROM (
+    SELECT CASE WHEN count(*) >= {candidates} THEN min(score) ELSE 0 END AS least, {postings} AS most,
+           count(*) >= {candidates} AS in_company
+    FROM first_look) b
+  CROSS JOIN LATERAL ({picked_lists}) k
+  WHERE (SELECT beyond FROM first) > b.least AND ((SELECT beyond FROM first) > k.beyond OR NOT b.in_company)),
+wider_look AS MATERIALIZED (SELECT l.* FROM wider a CROSS JOIN LATERAL ({looked_up}) l),
 look AS MATERIALIZED (
-  SELECT NOT is_small AND beyond IS NOT NULL AND (SELECT count(*) FROM first_look) < {candidates} AS is_short FROM size, asked),
-second_look AS MATERIALIZED (
+  SELECT i.*, i.beyond > 0 AND i.seen < {candidates} AS is_short
+  FROM (
+    SELECT EXISTS (SELECT FROM wider) AS is_wide, coalesce((SELECT beyond FROM wider), (SELECT beyond FROM first)) AS beyond,
+           (SELECT count(*) FROM (SELECT FROM wider_look UNION ALL SELECT FROM first_look WHERE NOT EXISTS (SELECT FROM wider)) l) AS seen) i),
+last_look AS MATERIALIZED (
   SELECT l.*
-  FROM (SELECT whole AS query FROM asked WHERE (SELECT is_short FROM look)) a CROSS JOIN LATERAL ({looked_up}) l),
+  FROM (SELECT whole AS query, '{}'::int[] AS tiers, '{}'::int[] AS accompanied FROM asked WHERE (SELECT is_short FROM look)) a
+  CROSS JOIN LATERAL ({looked_up}) l),
 matching AS MATERIALIZED (
   SELECT * FROM ({each_weighed}) w
   UNION ALL
   SELECT l.rev_id, l.chunk_no, {source_of}, l.score
-  FROM (SELECT * FROM first_look WHERE NOT (SELECT is_short FROM look) UNION ALL SELECT * FROM second_look) l
+  FROM (
+    SELECT * FROM first_look WHERE (SELECT NOT is_wide AND is_short IS NOT TRUE FROM look)
+    UNION ALL
+    SELECT * FROM wider_look WHERE (SELECT is_short IS NOT TRUE FROM look)
+    UNION ALL
+    SELECT * FROM last_look) l
   ORDER BY score DESC, source_id, chunk_no
   LIMIT {candidates})
 
 -- enough --
--- No passage that has none of the picked terms can score more than the last one that was found.
-(SELECT is_small OR is_short OR beyond IS NULL OR beyond <= (SELECT min(score) FROM matching) FROM size, look, asked)
+-- No passage that was not looked up can score more than the last one that was found.
+(SELECT is_small OR is_short IS TRUE OR beyond <= 0 OR beyond <= (SELECT min(score) FROM matching) FROM size, look)
