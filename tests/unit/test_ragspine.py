@@ -347,6 +347,10 @@ def test_a_corpus_has_no_mode_of_words_alone() -> None:
         CorpusIndex(Found([]), SCOPE, ALICE, mode="economy")  # type: ignore[arg-type]  # a stand-in
 
 
+async def rewrites_later(query: str) -> str:
+    return query
+
+
 class Scripted:
     """A retriever that finds what a test says for a query, with filters and without."""
 
@@ -405,8 +409,29 @@ def test_there_are_at_most_two_corrections(cap: int, attempts: int) -> None:
 def test_without_filters_or_a_rewriter_there_is_nothing_to_correct() -> None:
     scripted = Scripted({})
     assert CorrectiveRetriever(scripted).corrected("a").actions == ("refuse",) and len(scripted.asked) == 1
-    with pytest.raises(ValidationError):
-        CorrectiveRetriever(scripted, minimum=1.1)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"minimum": 1.1}, "minimum must be a number from 0 to 1, not 1.1"),
+        ({"minimum": "half"}, "minimum must be a number"),
+        ({"minimum": float("nan")}, "minimum must be a number"),
+        ({"max_corrections": "2"}, "max_corrections must be a whole number, not str"),
+        ({"rewrite": rewrites_later}, "rewrite is async"),
+    ],
+)
+def test_what_cannot_correct_is_refused_when_it_is_given(wrong: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValidationError, match=said):
+        CorrectiveRetriever(Scripted({}), **wrong)
+
+
+def test_what_a_rewrite_fails_with_is_told_without_its_words() -> None:
+    def rewrite(query: str) -> str:
+        raise RuntimeError(query)
+
+    with pytest.raises(ValidationError, match=r"^rewrite failed with RuntimeError at test_ragspine\.py:\d+\.$"):
+        CorrectiveRetriever(Scripted({}), rewrite=rewrite).retrieve("a secret")
 
 
 def test_a_grade_is_the_share_of_the_questions_words() -> None:

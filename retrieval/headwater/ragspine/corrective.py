@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, Protocol
 
+from headwater.answering.host_code import answered, check_not_async
 from headwater.errors import ValidationError
 from headwater.lexical import analyse
 from headwater.ragspine.bm25 import tokenize
@@ -45,13 +46,16 @@ class CorrectiveRetriever:
         minimum: float = 0.5,
         max_corrections: int = CORRECTIONS_MAX,
     ) -> None:
-        if not 0 <= minimum <= 1:
-            raise ValidationError(f"minimum must be from 0 to 1, not {minimum}.")
+        if isinstance(minimum, bool) or not isinstance(minimum, int | float) or not 0 <= minimum <= 1:
+            raise ValidationError(f"minimum must be a number from 0 to 1, not {minimum!r:.40}.")
+        if type(max_corrections) is not int:
+            raise ValidationError(f"max_corrections must be a whole number, not {type(max_corrections).__name__}.")
+        check_not_async(rewrite, "rewrite")
         self._retriever = retriever
         self._rewrite = rewrite
         self._drops = drop_filters
         self._minimum = minimum
-        self._max_corrections = max(0, min(CORRECTIONS_MAX, max_corrections))
+        self._max_corrections = max(0, min(CORRECTIONS_MAX, max_corrections))  # this profile's rule: the nearer of both
 
     def retrieve(self, query: str, *, filters: Mapping[str, Any] | None = None, top_k: int = 32) -> list[Snippet]:
         """The snippets alone; none if they were refused."""
@@ -77,7 +81,7 @@ class CorrectiveRetriever:
             if done[-1] == "drop_filters":
                 narrowed = {}
             elif self._rewrite is not None:
-                asked = self._rewrite(query)
+                asked = answered(self._rewrite, query, name="rewrite")
 
 
 def grade(query: str, texts: Sequence[str]) -> float:
