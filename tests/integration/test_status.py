@@ -64,18 +64,19 @@ def test_a_corpus_is_shown_with_its_counts(store: Store, corpus: Corpus) -> None
 
 def test_the_keys_are_those_that_readers_see(store: Store, corpus: Corpus) -> None:
     assert keys(store, corpus.scope) == []
+    publish(store, corpus, Document("gone", metadata={"old": 1}), Document("b", metadata={"title": "B"}))
+    publish(store, corpus, Document("b", ["new"], metadata={"path": "b.md", "year": 2031}))
+    parts = [{"heading": ["A"]}, {"heading": ["A", "B"]}]
     publish(
-        store, corpus, Document("gone", metadata={"old": 1}), Document("b", metadata={"path": "b.md", "year": 2031})
-    )
-    publish(
-        store, corpus, deleted("gone"),
-        Document("a", ["one", "two"], metadata={"year": None}, chunk_metadata=[{"heading": ["A"]}, {"heading": ["A", "B"]}]),
+        store, corpus, deleted("gone"), Document("a", ["one", "two"], metadata={"year": None}, chunk_metadata=parts)
     )  # fmt: skip
     assert keys(store, corpus.scope) == [
         {"key": "heading", "sources": 1, "types": ["array"]},
         {"key": "path", "sources": 1, "types": ["string"]},
         {"key": "year", "sources": 2, "types": ["null", "number"]},
     ]
+    roll_back(store, corpus, 1)
+    assert [each["key"] for each in keys(store, corpus.scope)] == ["title"], "what was deleted stays so"
     assert keys(store, Scope.parse("acme/library/nowhere")) == []
 
 

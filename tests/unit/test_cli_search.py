@@ -8,7 +8,10 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from headwater.answering.recipe import OUTSIDE, UNASKED
 from headwater.models import Hit, Provenance, RetrievalResult, Scope, Scores
+from tests.unit.passages import make_result
+from tests.unit.ranked_hits import ranked_hits
 from workers.cli.app import run
 from workers.cli.console import Output
 from workers.cli.errors import WrongUsage
@@ -118,3 +121,15 @@ def test_corpora_of_two_models_are_named_with_what_they_were_made_with() -> None
     with pytest.raises(WrongUsage, match="t/r/other was indexed with onnx:minilm and t/r/one with hash:8") as raised:
         _check_model(builds("hash:8", "onnx:minilm"))
     assert "`headwater reindex --corpus t/r/other --embedder hash:8`" in str(raised.value)
+
+
+def test_that_a_reranker_was_given_nothing_is_said(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = make_result(*ranked_hits("one")).model_copy(update={"rerank_error": UNASKED.format(OUTSIDE)})
+    monkeypatch.setattr("workers.cli.search._search", lambda *_: found)
+
+    assert run(["search", "q", "--corpus", "t/r/c", "--as", "alice"]) == 0
+    told = capsys.readouterr()
+    assert "Warning: The reranker was given none of these passages" in told.err and "one" in told.out
+    assert "it is asked outside, and HEADWATER_HOSTED_SENSITIVITIES lets none of their labels go." in told.err

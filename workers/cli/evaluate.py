@@ -159,8 +159,6 @@ def _ask(
         embedder = EmbedderSource().of(build)
         with arguments():
             reranker = None if rerank is None else make_reranker(rerank, invocation.settings, embedder=embedder)
-        if nothing_sent := unsent(reranker, invocation.settings):
-            invocation.output.note(nothing_sent)
         connected = Retriever.connect(
             services.reader_url,
             embedder=embedder,
@@ -237,6 +235,7 @@ def _report(
         "citation_coverage": mean(found.coverage),
         "empty": found.empty,
         "truncated": found.cut,
+        "unranked": len(found.unranked),
         "refused": [{"qid": query, "reason": reason} for query, reason in found.refused.items()],
         "unjudged_queries": test.unjudged,
         "unknown_queries": len(test.unknown),
@@ -261,6 +260,11 @@ def _notes(output: Output, test: JudgedQueries, found: Found, scope: Scope, who:
         output.warn(
             f"{len(found.missing):,} of {len(test.documents):,} judged documents are not in corpus {scope}, and count as not "
             f"found: {_some(found.missing)}."
+        )
+    if found.unranked:
+        query, reason = next(iter(found.unranked.items()))
+        output.warn(
+            f"{len(found.unranked):,} of {len(test.queries):,} queries were not put in order, as {query}: {unsent(reason)}"
         )
     if found.refused:
         query, reason = next(iter(found.refused.items()))

@@ -49,6 +49,9 @@ class Found:
     empty: int = 0
     cut: int = 0  # results that left passages out, for they would have been too long
     refused: dict[str, str] = field(default_factory=dict)  # queries that cannot be asked, with the reason
+    unranked: dict[str, str] = field(
+        default_factory=dict
+    )  # queries of which a reranker was given no passage, with the reason
     missing: list[str] = field(default_factory=list)
 
     def add(self, query: str, result: RetrievalResult, document: Callable[[str], str], answer: str | None) -> None:
@@ -59,6 +62,8 @@ class Found:
         self.rankings[query] = documents_of(result.hits, lambda hit: document(hit.source_id))
         self.empty += not result.hits
         self.cut += result.truncated
+        if result.rerank_error is not None:
+            self.unranked[query] = result.rerank_error
         cited = [citation.citation_id for citation in result.citations] if answer is None else cited_in(answer)
         if cited or answer is not None:
             self.coverage.append(citation_coverage(cited, (hit.provenance.citation_id for hit in result.hits)))

@@ -56,13 +56,12 @@ def _as_settings(sentence: str) -> str:
     return always.replace("with allow_private", f"with {variable_of('rerank_allow_private')}=true")
 
 
-def unsent(reranker: "Bounded | None", settings: Settings) -> str | None:
-    """What to tell somebody who named a reranker outside that no passage may be sent to."""
-    if reranker is None or not reranker.is_hosted or settings.hosted_sensitivities:
-        return None
-    return (
-        "No passage may be sent to a reranker outside, so this one changes nothing: "
-        f"{variable_of('hosted_sensitivities')} says what may."
+def unsent(rerank_error: str) -> str:
+    """What the library says of a reranker that was given no passage, with the setting that says what may be sent."""
+    from headwater.answering.recipe import OUTSIDE
+
+    return rerank_error.replace(
+        OUTSIDE, f"is asked outside, and {variable_of('hosted_sensitivities')} lets none of their labels go"
     )
 
 

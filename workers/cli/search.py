@@ -112,6 +112,8 @@ def search_command(
         invocation.output.note("The question is blank, so that nothing was looked for.")
     elif not result.hits:
         invocation.output.note(f"Nothing that {principal} may read answers this{_narrowed(asked)}.{_capitals(who)}")
+    if result.rerank_error is not None:
+        invocation.output.warn(unsent(result.rerank_error))
     if as_json:
         invocation.output.json(result.model_dump(mode="json"))
     else:
@@ -152,8 +154,6 @@ def _search(invocation: Invocation, asked: Asked) -> RetrievalResult | None:
         settings = invocation.settings
         with arguments():
             reranker = None if asked.rerank is None else make_reranker(asked.rerank, settings, embedder=embedder)
-        if nothing_sent := unsent(reranker, settings):
-            invocation.output.note(nothing_sent)
         connected = Retriever.connect(
             services.reader_url,
             embedder=embedder,
