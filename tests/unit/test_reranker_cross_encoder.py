@@ -58,6 +58,26 @@ def test_passages_come_in_the_order_of_their_scores(folder: Path) -> None:
     assert order_by(folder, *ROWS) == ["world", "red", "hello", "e"]
 
 
+def test_restricted_passages_keep_their_places_and_are_not_read() -> None:
+    read: list[list[str]] = []
+
+    class Reader(Engine):
+        def score(self, query: str, texts: Sequence[str]) -> Any:
+            read.append(list(texts))
+            return super().score(query, texts)
+
+    hits = hits_of("a", "secret", "ccc", "bb", labels=["internal", "restricted", "public", "internal"])
+    found = CrossEncoderReranker("model", load=Reader().load).rerank("e", hits)
+
+    assert texts_of(found) == ["ccc", "secret", "bb", "a"] and read == [["a", "ccc", "bb"]]
+
+
+def test_where_all_is_restricted_nothing_is_loaded() -> None:
+    engine, hits = Engine(), hits_of("a", "b", "c", labels=["restricted", "restricted", "internal"])
+
+    assert CrossEncoderReranker("model", load=engine.load).rerank("e", hits) == hits and engine.loads == 0
+
+
 def test_equal_scores_keep_the_order(folder: Path) -> None:
     hits = hits_of(*["hello", "world"] * 20)
     found = CrossEncoderReranker(folder).rerank("e", hits)

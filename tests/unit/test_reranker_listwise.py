@@ -11,6 +11,7 @@ from headwater.answering.hooks import Hooks
 from headwater.errors import LimitError, ValidationError
 from headwater.rerankers import is_hosted
 from headwater.rerankers.bounded import Bounded
+from headwater.rerankers.cross_encoder import CrossEncoderReranker
 from headwater.rerankers.judge import PASSAGE_CHARACTERS, ranking_prompt, read_order
 from headwater.rerankers.listwise import FAILED, ListwiseReranker
 from headwater.rerankers.profiles import KeptOrder, failure_of
@@ -201,6 +202,7 @@ def test_why_nothing_was_reordered_is_said_through_the_bounds(judge: Callable[[s
 
 def test_it_says_that_it_never_reads_what_is_restricted_and_others_do_not() -> None:
     assert not Bounded(ListwiseReranker(Asked(), is_hosted=False)).reads_restricted
+    assert not Bounded(CrossEncoderReranker("model")).reads_restricted
     assert Bounded(FakeReranker()).reads_restricted
 
 

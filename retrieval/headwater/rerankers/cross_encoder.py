@@ -14,6 +14,7 @@ from headwater.errors import HeadwaterError, PermanentError, RerankError, Transi
 from headwater.limits import Limit
 from headwater.models import Hit
 from headwater.rerankers.in_threads import check_threads, in_threads
+from headwater.rerankers.profiles import readable_places
 
 # Of a pair. Some models read 8,192, which takes minutes: a passage of the pipeline has a few hundred.
 PAIR_TOKENS: Final = Limit("max_tokens", default=512, cap=8_192)
@@ -33,9 +34,11 @@ class CrossEncoderReranker:
     ``place`` is a folder with ``model.onnx`` (or the only ``.onnx`` there, or in its folder ``onnx``) and
     ``tokenizer.json`` or ``vocab.txt``; or the ``.onnx`` file itself. The model is loaded once, when there is first
     something to order, and never from the network. A load that failed is not tried again: make another reranker.
+    Restricted passages are not read, and keep their places.
     """
 
     is_hosted: Literal[False] = False
+    reads_restricted: Literal[False] = False
 
     def __init__(
         self,
@@ -55,10 +58,13 @@ class CrossEncoderReranker:
         self._failure: str | None = None
 
     def rerank(self, query: str, hits: Sequence[Hit]) -> list[Hit]:
-        if len(hits) < 2:
-            return list(hits)
-        scores = _checked(self._model().score(query, [hit.text for hit in hits]), len(hits), self._name)
-        return [hits[place] for place in np.argsort(-scores, kind="stable")]
+        ordered, places = list(hits), readable_places(hits)
+        if len(places) < 2:
+            return ordered
+        scores = _checked(self._model().score(query, [hits[place].text for place in places]), len(places), self._name)
+        for place, chosen in zip(places, np.argsort(-scores, kind="stable"), strict=True):
+            ordered[place] = hits[places[chosen]]
+        return ordered
 
     def _model(self) -> Scorer:
         with self._loading:

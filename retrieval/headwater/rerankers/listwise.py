@@ -9,8 +9,7 @@ from headwater.limits import Limit
 from headwater.models import Hit
 from headwater.rerankers import Judge
 from headwater.rerankers.judge import named_places, ranking_prompt, read_order
-from headwater.rerankers.profiles import KeptOrder
-from headwater.sensitivity import RESTRICTED, SENSITIVITIES, sensitivity_level
+from headwater.rerankers.profiles import KeptOrder, readable_places
 
 TOP_N: Final = Limit("top_n", default=10, cap=50)
 FAILED: Final = "The judge failed: the passages keep the order in which they were found."
@@ -38,7 +37,7 @@ class ListwiseReranker:
         self._top_n = TOP_N.check(top_n)
 
     def rerank(self, query: str, hits: Sequence[Hit]) -> Sequence[Hit]:
-        places = [place for place, hit in enumerate(hits[: self._top_n]) if not _is_restricted(hit)]
+        places = readable_places(hits[: self._top_n])
         if not places:
             return list(hits)
         prompt = ranking_prompt(query, [hits[place].text for place in places])
@@ -52,15 +51,6 @@ class ListwiseReranker:
         for place, chosen in zip(places, read_order(answer, len(places)), strict=True):
             ordered[place] = hits[places[chosen]]
         return ordered
-
-
-def _is_restricted(hit: Hit) -> bool:
-    """Its label says so, or is none that we know; or its metadata do, where hosts that make hits of their own may have it.
-    Of metadata only the very word counts: an origin fills them with anything, and what it calls low is to be ranked."""
-    said = hit.metadata.get("sensitivity")
-    return sensitivity_level(hit.sensitivity) == RESTRICTED or (
-        isinstance(said, str) and said.strip().casefold() == SENSITIVITIES[RESTRICTED]
-    )
 
 
 __all__ = ["ListwiseReranker"]

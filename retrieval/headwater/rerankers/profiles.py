@@ -1,9 +1,10 @@
 """What some rerankers say beside an order: that they gave none and why, and that they never read what is restricted."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final, Self
 
 from headwater.models import Hit
+from headwater.sensitivity import RESTRICTED, SENSITIVITIES, sensitivity_level
 
 FAILURE_CHARACTERS: Final = 256
 
@@ -32,4 +33,18 @@ def reads_restricted(reranker: object) -> bool:
     return getattr(reranker, "reads_restricted", True) is not False
 
 
-__all__ = ["KeptOrder", "failure_of", "reads_restricted"]
+def readable_places(hits: Sequence[Hit]) -> list[int]:
+    """Where the passages stand that such a one may read; the others keep their places."""
+    return [place for place, hit in enumerate(hits) if not _is_restricted(hit)]
+
+
+def _is_restricted(hit: Hit) -> bool:
+    """Its label says so, or is none that we know; or its metadata do, where hosts that make hits of their own may have it.
+    Of metadata only the very word counts: an origin fills them with anything, and what it calls low is to be ranked."""
+    said = hit.metadata.get("sensitivity")
+    return sensitivity_level(hit.sensitivity) == RESTRICTED or (
+        isinstance(said, str) and said.strip().casefold() == SENSITIVITIES[RESTRICTED]
+    )
+
+
+__all__ = ["KeptOrder", "failure_of", "readable_places", "reads_restricted"]
