@@ -27,6 +27,7 @@ from activities.store.pages import embedding, lease, staging
 from activities.store.pages.embedding import Missing, ReadyChunk
 from activities.store.pages.staging import Page
 from activities.store.scopes import build_of
+from activities.telemetry import BatchSpans, Tell, batch_spans
 from activities.turnstile import Turnstile
 from headwater.embedders import Embedder
 from headwater.errors import TransientError
@@ -51,11 +52,12 @@ class _Input:
 
 @dataclass(frozen=True, slots=True)
 class _Target:
-    """Where the rows of a batch go, and by what their words are written."""
+    """Where the rows of a batch go, by what their words are written, and what is told of them."""
 
     page: Page
     batch_no: int
     lexicon: Lexicon | None
+    spans: BatchSpans
 
 
 class Killer(Exception):
@@ -63,9 +65,10 @@ class Killer(Exception):
 
 
 class BatchEmbedder:
-    def __init__(self, store: Store, embedders: EmbedderSource) -> None:
+    def __init__(self, store: Store, embedders: EmbedderSource, *, tell: Tell | None = None) -> None:
         self._store = store
         self._embedders = embedders
+        self._tell = tell
         self._turnstile = Turnstile()
 
     @activity.defn(name="embed_batch", no_thread_cancel_exception=True)
@@ -86,10 +89,14 @@ class BatchEmbedder:
         missing = embedding.missing_inputs(self._store, page, batch_no)
         if not missing:
             return
+        with batch_spans(self._store, self._tell, page.page_id, batch_no, missing) as spans:
+            self._embed_missing(page, batch_no, missing, spans)
+
+    def _embed_missing(self, page: Page, batch_no: int, missing: Sequence[Missing], spans: BatchSpans) -> None:
         build = build_of(self._store, page.build_id)
         embedder = self._embedders.of(build)
         texts = embedding.bodies(self._store, missing)
-        target = _Target(page, batch_no, lexicon_for(self._store, build, texts))
+        target = _Target(page, batch_no, lexicon_for(self._store, build, texts), spans)
         made = embedding.reusable(
             self._store, page, identity=embedder.identity, dimensions=embedder.dimensions, missing=missing
         )
@@ -136,7 +143,9 @@ class BatchEmbedder:
         embedded = 0
         for entry, vector in zip(group, vectors, strict=True):
             if isinstance(vector, Exception):
-                for rev_id in sorted({chunk.rev_id for chunk in entry.chunks}):
+                rev_ids = sorted({chunk.rev_id for chunk in entry.chunks})
+                target.spans.refused(rev_ids, vector)
+                for rev_id in rev_ids:
                     log.warning("document.quarantined", rev_id=rev_id, error=type(vector).__name__)
                     said = "ended the worker" if isinstance(vector, Killer) else "cannot be embedded"
                     reason = f"One of its passages {said} ({type(vector).__name__}, {ATTEMPTS} attempts)."
@@ -149,6 +158,7 @@ class BatchEmbedder:
     def _stage(self, target: _Target, ready: Sequence[ReadyChunk], *, embedded: int) -> None:
         counts = {"embedded": embedded, "reused": len(ready) - embedded}
         embedding.stage_chunks(self._store, target.page, target.batch_no, ready, target.lexicon, **counts)
+        target.spans.committed(ready, is_made=embedded > 0)
 
 
 def _inputs(missing: Sequence[Missing], texts: Sequence[str], made: dict[Key, Vector]) -> list[_Input]:

@@ -22,11 +22,13 @@ from activities.heartbeat import heartbeating
 from activities.store import Store, StoreUnavailable
 from activities.store.builds import builds, green, slabs
 from activities.store.scopes import build_of
+from activities.telemetry import Tell, page_spans
 
 
 class BuildKeeper:
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, *, tell: Tell | None = None) -> None:
         self._store = store
+        self._tell = tell
 
     @activity.defn(name="list_green", no_thread_cancel_exception=True)
     @contained
@@ -38,7 +40,9 @@ class BuildKeeper:
     @activity.defn(name="publish_green", no_thread_cancel_exception=True)
     @contained
     def publish_green(self, wanted: PublishGreen) -> PublishedGreen:
+        spans = page_spans(self._store, self._tell, wanted.page_id)
         carried = green.publish_green(self._store, wanted.page_id, wanted.build_id)
+        spans.published()
         follow_terms(self._store, wanted.build_id)  # before the flip: a build is searched well from its first moment
         return PublishedGreen(sources=carried.sources, chunks=carried.chunks, failed=carried.failed)
 

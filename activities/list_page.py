@@ -26,6 +26,7 @@ from activities.store.pages.listing import Draft, NewPage, Position
 from activities.store.pages.memory import StoredMemory
 from activities.store.pages.relisting import must_list_all
 from activities.store.scopes import live_build_of
+from activities.telemetry import Tell, tell_unchanged
 from headwater.connectors import ChangePage, Connector
 from headwater.errors import TransientError
 
@@ -39,9 +40,15 @@ class PageLister:
     """Compares what a connector lists with what the store holds. ``parsers`` are the current parser versions."""
 
     def __init__(
-        self, store: Store, *, parsers: frozenset[str], connectors: MakeConnector = make_connector
-    ) -> None:  # fmt: skip
+        self,
+        store: Store,
+        *,
+        parsers: frozenset[str],
+        connectors: MakeConnector = make_connector,
+        tell: Tell | None = None,
+    ) -> None:
         self._store = store
+        self._tell = tell
         self._connectors = connectors
         self._parsers = parsers
         self._walks: dict[int, tuple[ConnectorRow, Connector]] = {}
@@ -54,6 +61,7 @@ class PageLister:
         run, store = wanted.in_pass, self._store
         stored = listing.find_page(store, connector_id=run.connector_id, pass_no=run.pass_no, seq=wanted.seq)
         if stored is None:
+            began_ns = time.time_ns()
             begins = listing.position(
                 store, connector_id=run.connector_id, pass_no=run.pass_no, seq=wanted.seq, fence=run.fence
             )
@@ -78,6 +86,7 @@ class PageLister:
                     memory=memory.written.to_json(),
                 ),
             )
+            tell_unchanged(store, self._tell, stored.page_id, count=stored.skipped, began_ns=began_ns)
         return ListedPage(
             page_id=stored.page_id,
             is_last=stored.is_last,

@@ -29,6 +29,7 @@ class WorkerOptions:
     keep_days: float = 7.0
     collect_every: timedelta | None = None  # None: no schedule of these workers' making
     serves_schedules: bool = False  # whoever leaves soon begins nothing that goes on by itself
+    otlp_endpoint: str | None = None  # of whoever collects spans of indexing; None: there are none
     partition_chunks: int = 20_000  # from this many on, a build gets a partition of its own
     roles: Collection[str] = ROLES
     cores: int = field(default_factory=usable_cores)

@@ -28,6 +28,7 @@ from activities.set_access import AccessKeeper
 from activities.set_generation import PointerMover
 from activities.stage_green import GreenStager
 from activities.store import Store
+from activities.telemetry import Tell
 from activities.try_connector import ConnectorTrier
 from workers.options import WorkerOptions
 from workflows.collect_garbage import CollectGarbage
@@ -68,7 +69,12 @@ WORKFLOWS: Final[Sequence[type]] = (
 
 
 def io_activities(
-    store: Store, embedders: EmbedderSource, options: WorkerOptions, tools: contextlib.ExitStack
+    store: Store,
+    embedders: EmbedderSource,
+    options: WorkerOptions,
+    tools: contextlib.ExitStack,
+    *,
+    tell: Tell | None = None,
 ) -> Activities:
     """Listing, reading and cutting, and what loads an embedder to decide. ``tools`` closes what was opened for it."""
     pool = ParserPool(options.cores)
@@ -87,7 +93,7 @@ def io_activities(
         keep_days=options.keep_days,
     )
     return (
-        PageLister(store, parsers=parsers, connectors=connectors).list_page,
+        PageLister(store, parsers=parsers, connectors=connectors, tell=tell).list_page,
         PagePreparer(store, embedders, pool, max_bytes=options.max_document_bytes, connectors=connectors).prepare_page,
         _ingest_keeper(store, embedders, options).accept_ingest,
         PageRestager(store, embedders).restage_page,
@@ -98,14 +104,16 @@ def io_activities(
     )
 
 
-def embed_activities(store: Store, embedders: EmbedderSource) -> Activities:
+def embed_activities(store: Store, embedders: EmbedderSource, *, tell: Tell | None = None) -> Activities:
     """What the model works for."""
-    return (BatchEmbedder(store, embedders).embed_batch,)
+    return (BatchEmbedder(store, embedders, tell=tell).embed_batch,)
 
 
-def db_activities(store: Store, embedders: EmbedderSource, options: WorkerOptions) -> Activities:
+def db_activities(
+    store: Store, embedders: EmbedderSource, options: WorkerOptions, *, tell: Tell | None = None
+) -> Activities:
     """Short transactions."""
-    passes, requests, builds = PassKeeper(store), RequestKeeper(store), BuildKeeper(store)
+    passes, requests, builds = PassKeeper(store), RequestKeeper(store), BuildKeeper(store, tell=tell)
     propagator = DeletionPropagator(
         store, service_principals=options.service_principals, handlers=options.deletion_handlers
     )
@@ -121,7 +129,7 @@ def db_activities(store: Store, embedders: EmbedderSource, options: WorkerOption
         passes.begin_pass,
         passes.advance_checkpoint,
         passes.end_pass,
-        PagePublisher(store).publish_page,
+        PagePublisher(store, tell=tell).publish_page,
         requests.begin_request,
         requests.end_request,
         _ingest_keeper(store, embedders, options).end_ingest,

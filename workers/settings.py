@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
+from urllib.parse import urlsplit
 
 import pydantic
 from pydantic import AfterValidator, BeforeValidator, ByteSize, Field, SecretStr, field_validator, model_validator
@@ -66,6 +67,20 @@ def _interval(value: str) -> str:
             "must be a number with s, m, h or d, of a minute at least and a year at most: 15m, 1h, 1d; or off"
         )
     return value
+
+
+def _collector(value: str) -> str:
+    usable = "must be the address of a collector: http://localhost:4318"
+    try:
+        url = urlsplit(value)
+        port = url.port
+    except ValueError:
+        raise ValueError(usable) from None
+    if url.scheme not in ("http", "https") or not url.hostname or port == 0:
+        raise ValueError(usable)
+    if "@" in url.netloc or url.query or url.fragment:
+        raise ValueError("must be an address alone: what is secret goes into OTEL_EXPORTER_OTLP_HEADERS")
+    return value.rstrip("/")
 
 
 def _service_principals(value: tuple[str, ...]) -> tuple[str, ...]:
@@ -181,6 +196,10 @@ class Settings(BaseSettings):
     )
     rerank_allow_private: bool = Field(
         default=False, description="Whether --rerank may name a server of a network inside, over https"
+    )
+    otlp_endpoint: Annotated[str, AfterValidator(_collector)] | None = Field(
+        default=None,
+        description="Collector to which workers send OpenTelemetry spans of indexing, as http://localhost:4318; unset: none",
     )
     log_format: Literal["console", "json"] = Field(
         default="console", description="Form of the logs on stderr: console or json"

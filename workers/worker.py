@@ -11,6 +11,7 @@ from temporalio.worker import Worker
 
 from activities.embedder_source import EmbedderSource
 from activities.store import Store
+from activities.telemetry import Tell
 from workers.options import WorkerOptions
 from workers.payloads import strict
 from workers.schedules import ensure_collecting
@@ -47,6 +48,8 @@ async def running_workers(
 def _workers(
     client: Client, store: Store, options: WorkerOptions, embedders: EmbedderSource, tools: contextlib.ExitStack
 ) -> list[Worker]:
+    tell = _tell(options, tools)
+
     def serve(queue: str, slots: int, activities: Activities) -> Worker:
         executor = tools.enter_context(ThreadPoolExecutor(slots, thread_name_prefix=queue))
         return Worker(
@@ -73,9 +76,17 @@ def _workers(
         if options.serves_schedules:
             workers.append(Worker(client, task_queue=queues.TICKS, workflows=[SyncTick]))
     if "io" in options.roles:
-        workers.append(serve(queues.IO, 8, io_activities(store, embedders, options, tools)))
+        workers.append(serve(queues.IO, 8, io_activities(store, embedders, options, tools, tell=tell)))
     if "embed" in options.roles:
-        workers.append(serve(queues.EMBED, options.cores, embed_activities(store, embedders)))
+        workers.append(serve(queues.EMBED, options.cores, embed_activities(store, embedders, tell=tell)))
     if "db" in options.roles:
-        workers.append(serve(queues.DB, 4, db_activities(store, embedders, options)))
+        workers.append(serve(queues.DB, 4, db_activities(store, embedders, options, tell=tell)))
     return workers
+
+
+def _tell(options: WorkerOptions, tools: contextlib.ExitStack) -> Tell | None:
+    if options.otlp_endpoint is None:
+        return None
+    from workers.otlp import telling_to  # an extra: for those alone who ask for it
+
+    return tools.enter_context(telling_to(options.otlp_endpoint))

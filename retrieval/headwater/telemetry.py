@@ -2,11 +2,13 @@
 
 Nothing is imported, measured or allocated for a retriever that was opened without telemetry. With it, what may leave is
 written down here: nine names of spans, two of events, keys below ``rag.``, and as values numbers, single words and ids.
-An error is flagged by its kind; its sentence, which may name a document, stays where it was raised.
+An error is flagged by its kind; its sentence, which may name a document, stays where it was raised. The two names of
+indexing are the workers', who tell theirs by the same rules (`told`, `error_kind`).
 """
 
 import math
 import re
+from collections.abc import Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Literal, Protocol, Self, get_args
 
@@ -36,7 +38,7 @@ SPAN_NAMES: Final = frozenset(get_args(SpanName))
 EVENT_NAMES: Final = frozenset(get_args(EventName))
 PREFIX: Final = "rag."
 # An id may be anything a host chose. Whatever else is a word, so that no sentence of a document or a query gets out by mistake.
-ID_KEYS: Final = frozenset({"chunk_id", "tenant_id", "resource_id", "corpus_id"})
+ID_KEYS: Final = frozenset({"chunk_id", "source_id", "tenant_id", "resource_id", "corpus_id"})
 
 _KEY: Final = re.compile(r"[a-z0-9._]{1,64}")
 _WORD: Final = re.compile(r"[a-z0-9._-]{1,40}", re.IGNORECASE)
@@ -123,7 +125,7 @@ class _Recorded(Span):
                 f"{name!r} is no name of a span: add it to headwater.telemetry, or use one of those there."
             )
         self._tracer, self._name, self._parent, self._is_current = tracer, name, parent, is_current
-        self._attributes = _checked(attributes)
+        self._attributes = told(attributes)
         self._span: trace.Span | None = None
         self._token: Token[Context] | None = None
 
@@ -136,7 +138,7 @@ class _Recorded(Span):
 
     def set(self, **attributes: Value) -> None:
         if self._span is not None:
-            self._span.set_attributes(_checked(attributes))
+            self._span.set_attributes(told(attributes))
 
     def event(self, name: EventName, /, **attributes: Value) -> None:
         if name not in EVENT_NAMES:
@@ -144,7 +146,7 @@ class _Recorded(Span):
                 f"{name!r} is no name of an event: add it to headwater.telemetry, or use one of those there."
             )
         if self._span is not None:
-            self._span.add_event(name, _checked(attributes))
+            self._span.add_event(name, told(attributes))
 
     def __enter__(self) -> Self:
         from opentelemetry import context
@@ -166,7 +168,7 @@ class _Recorded(Span):
         if self._token is not None:
             context.detach(self._token)
         if error is not None:
-            self._span.set_attributes({"rag.error": _kind(error)})
+            self._span.set_attributes({"rag.error": error_kind(error)})
             self._span.set_status(trace.StatusCode.ERROR)  # without a description
         self._span.end()
 
@@ -177,8 +179,8 @@ class _Recorded(Span):
         return trace.set_span_in_context(self._span, self._parent)
 
 
-def _checked(attributes: dict[str, Value]) -> dict[str, bool | int | float | str]:
-    """As they are recorded. A mistake here is one of the library's own, and is found by whoever tests it."""
+def told(attributes: Mapping[str, Value]) -> dict[str, bool | int | float | str]:
+    """As they are recorded, each under ``rag.``. A mistake here is one of the library's own, and is found by whoever tests it."""
     checked: dict[str, bool | int | float | str] = {}
     for key, value in attributes.items():
         if not _KEY.fullmatch(key):
@@ -193,5 +195,7 @@ def _checked(attributes: dict[str, Value]) -> dict[str, bool | int | float | str
     return checked
 
 
-def _kind(error: BaseException) -> str:
-    return error.code if isinstance(error, HeadwaterError) else type(error).__name__
+def error_kind(error: BaseException) -> str:
+    """The code of an error of ours, the class of another one. A class may be called anything: what is no word is left out."""
+    kind = error.code if isinstance(error, HeadwaterError) else type(error).__name__
+    return kind if _WORD.fullmatch(kind) else "unnamed"

@@ -1,4 +1,4 @@
-"""Tokens, keys and document text are needed while a Drive is synced; histories, rows, logs and errors hold none of them."""
+"""Tokens, keys and document text are needed while a Drive is synced; histories, rows, logs, errors and spans hold none of them."""
 
 import io
 import json
@@ -19,12 +19,14 @@ from activities.store.connectors import ensure_connector, find_connector
 from headwater.contracts import SyncResult
 from tests.drive.faults import Fault
 from tests.pipeline import leaks, stops
+from tests.pipeline.collector import Collector, collecting
 from tests.pipeline.drive_secrets import ANN, BOB, PERSON, WORDS, SecretOffice, Secrets, text_of
 from tests.pipeline.drive_shelf import DriveShelf, drive_shelf
 from tests.pipeline.harness import SCOPE, Pipeline, Shelf, running_pipeline
 from tests.pipeline.heard_embedder import HeardEmbedder
 from tests.pipeline.own_servers import own_temporal
 from tests.pipeline.stops import stopping_at
+from workers.options import WorkerOptions
 from workers.telemetry import configure_logging
 
 OTHER: Final = "other"
@@ -37,6 +39,12 @@ async def client() -> AsyncIterator[Client]:
     """A server whose histories are all this test's."""
     with own_temporal() as server:
         yield await Client.connect(server.address, data_converter=pydantic_data_converter)
+
+
+@pytest.fixture
+def collector() -> Iterator[Collector]:
+    with collecting() as running:
+        yield running
 
 
 @pytest.fixture
@@ -163,11 +171,12 @@ def leaked(needles: Mapping[str, str], haystack: bytes) -> list[str]:
     return [name for name, text in needles.items() if leaks.found(leaks.forms_of_text(text), haystack)]
 
 
-async def test_tokens_keys_and_text_are_in_no_history_row_log_or_error(
+async def test_tokens_keys_and_text_are_in_no_history_row_log_error_or_span(
     client: Client, store: Store, database: str, shelf: DriveShelf, office: SecretOffice, secrets: Secrets,
-    log: io.StringIO,
+    log: io.StringIO, collector: Collector,
 ) -> None:  # fmt: skip
-    async with running_pipeline(store, client, resolve=Choking) as pipeline:
+    options = WorkerOptions(max_document_bytes=1 << 20, otlp_endpoint=collector.url)
+    async with running_pipeline(store, client, resolve=Choking, options=options) as pipeline:
         async with stopping_at(stops.BEFORE_PUBLISHING, database) as stop:
             handle = await pipeline.start(Shelf(Path(), name=OTHER))
             await stop.reached()
@@ -182,13 +191,15 @@ async def test_tokens_keys_and_text_are_in_no_history_row_log_or_error(
             "log": log.getvalue().encode(),
             "errors": "\n".join([result.model_dump_json(), *said]).encode(),
         }
+    kept["spans"] = b"".join(collector.sent)
 
     hidden = secrets.all() | WORDS
     assert [(where, leak) for where, held in kept.items() for leak in leaked(hidden, held)] == []
-    assert leaked({"ann": ANN, "bob": BOB}, kept["histories"]) == []
+    assert leaked({"ann": ANN, "bob": BOB}, kept["histories"] + kept["spans"]) == []
 
     # The search finds what is there: published words in the tables of passages, secrets in the files they came from.
     assert "document.quarantined" in log.getvalue() and "insufficientPermissions" in said[0], (log.getvalue(), said)
+    assert {"quarantined", "failed"} <= {span.told.get("rag.error") for span in collector.named("rag_index")}
     published = {
         name: WORDS[name] for name in ("policy.md", "Native", "note.txt", "scan.pdf", "secret.txt", "added.txt")
     }

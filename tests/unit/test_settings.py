@@ -48,6 +48,7 @@ def test_the_environment_sets_each_of_them(monkeypatch: pytest.MonkeyPatch, tmp_
         "PARTITION_CHUNKS": "5000",
         "COLLECT_EVERY": "15m",
         "LOG_FORMAT": "json",
+        "OTLP_ENDPOINT": "https://collector.example:4318/",
         "HOSTED_SENSITIVITIES": "public, Internal",
         "RERANK_KEY_FILE": str(tmp_path / "key"),
         "RERANK_KEY_VARIABLE": "JINA_KEY",
@@ -65,6 +66,7 @@ def test_the_environment_sets_each_of_them(monkeypatch: pytest.MonkeyPatch, tmp_
     assert settings.deletion_layers == [("wiki", "my-wiki", "pages.Remove"), ("notes", "q", "a:b")]
     assert settings.repoint_layers == [("wiki", "my-wiki", "pages.Rename")]
     assert settings.collects_every == timedelta(minutes=15)
+    assert settings.otlp_endpoint == "https://collector.example:4318"
     assert settings.hosted_sensitivities == ("public", "Internal")
     assert all(settings.is_given(field) for field in Settings.model_fields)
 
@@ -110,6 +112,11 @@ def test_a_relative_home_is_made_absolute(monkeypatch: pytest.MonkeyPatch, tmp_p
         ("COLLECT_EVERY", "59s"),
         ("COLLECT_EVERY", "999999d"),
         ("LOG_FORMAT", "hidden"),
+        ("OTLP_ENDPOINT", "hidden:4317"),
+        ("OTLP_ENDPOINT", "http://collector:hidden"),
+        ("OTLP_ENDPOINT", "grpc://hidden"),
+        ("OTLP_ENDPOINT", "http://user:hidden@collector"),
+        ("OTLP_ENDPOINT", "http://collector?key=hidden"),
     ],
 )
 def test_a_wrong_value_is_one_sentence_with_the_variable(

@@ -96,6 +96,7 @@ def worker_options(settings: Settings, roles: Collection[str] = ROLES) -> Worker
         ],
         keep_generations=settings.keep_generations,
         keep_days=settings.keep_days,
+        otlp_endpoint=settings.otlp_endpoint,
         partition_chunks=settings.partition_chunks,
         roles=roles,
     )
