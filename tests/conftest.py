@@ -2,20 +2,22 @@
 
 import asyncio
 import contextlib
+import gc
 import itertools
-import shutil
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import psycopg
 import pytest
+from hypothesis import HealthCheck, settings
 from psycopg import sql
 from temporalio.client import Client
 from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.service import RPCError
 
 from activities.store import migrate
+from tests.throwaway import throwaway_folder
 from workers.guard.account import can_reach, server_account
 from workers.guard.binaries import TEMPORAL_IS_MISSING, copy_postgres, postgres_programs, temporal_program
 from workers.guard.home import Home
@@ -23,8 +25,12 @@ from workers.guard.postgres import Postgres
 from workers.guard.temporal import TemporalServer
 
 # Nothing a test writes has to survive the machine.
-_FAST = ("fsync=off", "full_page_writes=off", "synchronous_commit=off", "max_connections=200")
+_FAST = ("fsync=off", "full_page_writes=off", "synchronous_commit=off", "max_connections=200", "max_wal_size=256MB")
 _SCHEMA = "headwater"
+
+# How long an example takes says something of the machine, and of what else it does. Several processes run tests here.
+settings.register_profile("here", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("here")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -34,25 +40,29 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             raise pytest.UsageError(f"{item.nodeid} has an address in its name: give the parameter an id.")
 
 
+def pytest_collection_finish() -> None:
+    """Thousands of collected tests stay to the end. Looking through all of them again and again took a twentieth of the time."""
+    gc.freeze()
+
+
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[str]:
     """The address of an empty server's superuser. Stopped at the end, and with us if we are killed."""
-    folder = Path(tempfile.mkdtemp(prefix="headwater-tests-"))
-    try:
+    with throwaway_folder("headwater-tests-") as place, tempfile.TemporaryDirectory(prefix="headwater-tests-") as named:
+        folder = Path(named)
         programs, account = postgres_programs(), server_account(folder)
         if account:
-            folder.chmod(0o711)
+            for each in (place, folder):
+                each.chmod(0o711)
             if not can_reach(account, programs.install):
                 programs = copy_postgres(programs, folder / "programs")
-        server = Postgres(programs, folder / "data", log=folder / "log", account=account, settings=_FAST)
+        server = Postgres(programs, place / "data", log=folder / "log", account=account, settings=_FAST)
         server.initialise("test")
         server.start()
         try:
             yield f"postgresql://headwater:test@127.0.0.1:{server.port}/postgres"
         finally:
             server.stop()
-    finally:
-        shutil.rmtree(folder)
 
 
 @pytest.fixture(scope="session")
@@ -81,14 +91,13 @@ def temporal_server() -> Iterator[str]:
     """The address of a real dev server, as the embedded default starts it."""
     program = temporal_program()
     assert program is not None, TEMPORAL_IS_MISSING
-    folder = Path(tempfile.mkdtemp(prefix="headwater-tests-"))
-    server = TemporalServer(program, Home(folder))
-    try:
-        server.start()
-        yield server.address
-    finally:
-        server.stop()
-        shutil.rmtree(folder)
+    with throwaway_folder("headwater-tests-") as folder:
+        server = TemporalServer(program, Home(folder))
+        try:
+            server.start()
+            yield server.address
+        finally:
+            server.stop()
 
 
 @pytest.fixture

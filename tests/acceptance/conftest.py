@@ -13,6 +13,7 @@ import pytest
 from tests.acceptance.command_line import CommandLine
 from tests.acceptance.home_processes import lent_folders, processes_of, wait_until
 from tests.acceptance.host_workflows import Host
+from tests.throwaway import throwaway_folder
 from workers.embedded import attach
 
 
@@ -20,12 +21,11 @@ from workers.embedded import attach
 def made_home() -> Iterator[Path]:
     """A home in which PostgreSQL's data have been made, and nothing runs. As root it may be passed through,
     so that the data stay in it. Tests copy it: making the data takes a second."""
-    folder = Path(tempfile.mkdtemp(prefix="headwater-home-"))
-    folder.chmod(0o711)
-    with attach(folder, temporal=False):
-        pass
-    yield folder
-    shutil.rmtree(folder)
+    with throwaway_folder("headwater-home-") as folder:
+        folder.chmod(0o711)
+        with attach(folder, temporal=False):
+            pass
+        yield folder
 
 
 @pytest.fixture

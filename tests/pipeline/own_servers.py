@@ -11,6 +11,7 @@ from pathlib import Path
 import psycopg
 
 from activities.store import migrate
+from tests.throwaway import throwaway_folder
 from workers.guard.account import can_reach, server_account
 from workers.guard.binaries import TEMPORAL_IS_MISSING, copy_postgres, postgres_programs, temporal_program
 from workers.guard.home import Home
@@ -72,18 +73,19 @@ class OwnTemporal:
 
 @contextlib.contextmanager
 def own_postgres() -> Iterator[OwnPostgres]:
-    with tempfile.TemporaryDirectory(prefix="headwater-tests-") as place:
-        folder = Path(place)
+    with throwaway_folder("headwater-tests-") as place, tempfile.TemporaryDirectory(prefix="headwater-tests-") as named:
+        folder = Path(named)
         programs, account = postgres_programs(), server_account(folder)
         if account:
-            folder.chmod(0o711)
+            for each in (place, folder):
+                each.chmod(0o711)
             if not can_reach(account, programs.install):
                 programs = copy_postgres(programs, folder / "programs")
-        server = Postgres(programs, folder / "data", log=folder / "log", account=account, settings=_SETTINGS)
+        server = Postgres(programs, place / "data", log=folder / "log", account=account, settings=_SETTINGS)
         server.initialise("test")
         server.start()
         try:
-            yield OwnPostgres(server, folder / "data")
+            yield OwnPostgres(server, place / "data")
         finally:
             server.stop()
 
@@ -92,8 +94,8 @@ def own_postgres() -> Iterator[OwnPostgres]:
 def own_temporal() -> Iterator[OwnTemporal]:
     program = temporal_program()
     assert program is not None, TEMPORAL_IS_MISSING
-    with tempfile.TemporaryDirectory(prefix="headwater-tests-") as place:
-        home = Home(Path(place))
+    with throwaway_folder("headwater-tests-") as folder:
+        home = Home(folder)
         server = TemporalServer(program, home)
         server.start()
         try:
