@@ -5,8 +5,8 @@ HeadwaterError                    .code, and one sentence that says what to do
 ├── PermanentError                it will not: unsupported format, revoked credential, corrupt file
 ├── ValidationError (ValueError)  an argument is malformed
 │   └── RerankError               a reranker failed, or gave something other than the passages in another order
+│       └── RerankLimitError      it would read too much, is asked too often at once, or did not answer in time; a LimitError too
 ├── LimitError (ValueError)       an argument is above its cap: caps are errors, never clamps
-│   └── RerankLimitError          a reranker would read too much, is asked too often at once, or did not answer in time
 ├── ScopeError (ValueError)       another tenant, or a scope that was not asked for
 ├── AccessError (PermissionError) a grant is missing
 ├── EmbedderMismatch              vectors of different spaces would be compared
@@ -44,19 +44,19 @@ class ValidationError(HeadwaterError, ValueError):
     code = "ERR_HEADWATER_VALIDATION"
 
 
-class RerankError(ValidationError):
-    """A reranker failed, or gave something other than the passages in another order."""
-
-    code = "ERR_HEADWATER_RERANK"
-
-
 class LimitError(HeadwaterError, ValueError):
     """An argument is above its cap."""
 
     code = "ERR_HEADWATER_LIMIT"
 
 
-class RerankLimitError(LimitError):
+class RerankError(ValidationError):
+    """A reranker failed, or gave something other than the passages in another order."""
+
+    code = "ERR_HEADWATER_RERANK"
+
+
+class RerankLimitError(RerankError, LimitError):
     """A reranker would read too much, is asked too often at once, answered too much, or did not answer in time."""
 
     code = "ERR_HEADWATER_RERANK_LIMIT"

@@ -117,10 +117,33 @@ def test_only_the_client_imports_temporal() -> None:
     assert importing == {"client/headwater_client.py", "client/runs.py"}
 
 
+CODES = {
+    "HeadwaterError": "ERR_HEADWATER",
+    "TransientError": "ERR_HEADWATER_TRANSIENT",
+    "PermanentError": "ERR_HEADWATER_PERMANENT",
+    "ValidationError": "ERR_HEADWATER_VALIDATION",
+    "LimitError": "ERR_HEADWATER_LIMIT",
+    "ScopeError": "ERR_HEADWATER_SCOPE",
+    "AccessError": "ERR_HEADWATER_ACCESS",
+    "EmbedderMismatch": "ERR_HEADWATER_EMBEDDER_MISMATCH",
+    "RerankError": "ERR_HEADWATER_RERANK",
+    "RerankLimitError": "ERR_HEADWATER_RERANK_LIMIT",
+    "StoreError": "ERR_HEADWATER_STORE",
+}
+
+
 def test_each_error_that_a_host_may_catch_has_a_code_of_its_own() -> None:
     public = [getattr(headwater, name) for name in PUBLIC]
     errors = [each for each in public if isinstance(each, type) and issubclass(each, headwater.HeadwaterError)]
-    codes = {each.__name__: each.code for each in errors}
-    assert len(set(codes.values())) == len(codes)
-    assert (codes["LimitError"], codes["RerankLimitError"]) == ("ERR_HEADWATER_LIMIT", "ERR_HEADWATER_RERANK_LIMIT")
+
+    assert {each.__name__: each.code for each in errors} == CODES
+    assert {each.__name__: each("what to do").code for each in errors} == CODES
+    assert len(set(CODES.values())) == len(CODES)
+
+
+def test_whoever_catches_a_wider_error_or_a_builtin_one_gets_those_below_it() -> None:
+    assert issubclass(headwater.RerankError, headwater.ValidationError)
     assert issubclass(headwater.RerankLimitError, headwater.LimitError)
+    for wrong in (headwater.ValidationError, headwater.LimitError, headwater.ScopeError):
+        assert issubclass(wrong, ValueError)
+    assert issubclass(headwater.AccessError, PermissionError)

@@ -8,7 +8,7 @@ import click
 import pydantic
 
 from headwater.contracts.shared import first_fault
-from headwater.errors import HeadwaterError, LimitError, RerankError, RerankLimitError, ScopeError, ValidationError
+from headwater.errors import HeadwaterError, LimitError, RerankError, ScopeError, ValidationError
 from workers.guard.errors import ServiceError
 from workers.settings import SettingsError
 
@@ -82,7 +82,7 @@ def arguments() -> Iterator[None]:
     """What the library says about an argument it was given is wrong usage here."""
     try:
         yield
-    except (RerankError, RerankLimitError):  # no argument's fault: it is away, or answers what it should not
+    except RerankError:  # no argument's fault: it is away, or answers what it should not
         raise
     except (ValidationError, LimitError, ScopeError) as error:
         raise WrongUsage(as_typed(str(error))) from error

@@ -20,7 +20,7 @@ from headwater.answering.ranking import ranked
 from headwater.answering.recheck import Audit, denied_statement
 from headwater.answering.redaction import redacted_query, redacted_text
 from headwater.embedders import Embedder
-from headwater.errors import RerankError, RerankLimitError, ValidationError
+from headwater.errors import RerankError, ValidationError
 from headwater.limits import DIMENSIONS_MAX
 from headwater.models import RetrievalResult
 from headwater.prompts import Arranged, arrange, reach
@@ -38,7 +38,6 @@ from headwater.store.search import Space, as_halfvec
 from headwater.telemetry import OFF, Span
 from headwater.vectors import check_vectors
 
-RERANKER_FAILED: Final = (RerankError, RerankLimitError)  # all that one within bounds fails with
 UNASKED: Final = "The reranker was given none of these passages, which keep the order in which they were found: it {}."
 OUTSIDE: Final = (
     "counts as outside the process, where hosted_sensitivities of connect lets none of their labels go; a reranker that "
@@ -159,7 +158,7 @@ def _reranked(
         ordered: tuple[list[Passage], str | None] = yield from called(
             lambda: _ordered(passages, reranker, question.query, means.hosted_labels)
         )
-    except RERANKER_FAILED as error:
+    except RerankError as error:
         if not hooks.keeps_order:
             raise
         return list(passages), str(error)

@@ -24,7 +24,7 @@ TIMEOUT_S: Final = 2.0
 TIMEOUT_MAX_S: Final = 10.0
 
 T = TypeVar("T")
-_Outcome = tuple[Hit, ...] | RerankError | RerankLimitError
+_Outcome = tuple[Hit, ...] | RerankError
 
 
 class Bounds(TypedDict, total=False):
@@ -106,7 +106,7 @@ class Bounded:
             raise RerankLimitError(
                 f"{self.name} took longer than {self._timeout_s:g} s: nothing was reordered."
             ) from None
-        if isinstance(outcome, RerankError | RerankLimitError):
+        if isinstance(outcome, RerankError):
             raise outcome from None
         return outcome
 
@@ -163,7 +163,7 @@ class Bounded:
         except Exception as error:  # noqa: BLE001
             raise self._as_said(error) from None
 
-    def _as_said(self, error: Exception) -> RerankError | RerankLimitError:
+    def _as_said(self, error: Exception) -> RerankError:
         """Our own sentence as it is. Of what code of a host's raises only kind and line: it may repeat a key or a passage."""
         kind = RerankLimitError if isinstance(error, LimitError) else RerankError
         if not is_ours(error):
