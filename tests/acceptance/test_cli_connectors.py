@@ -164,7 +164,7 @@ def test_a_connector_is_removed_with_its_schedule_and_without_its_documents(
         assert (refused.status, refused.out) == (2, "")
         assert "--keep-sources or --delete-sources" in refused.err
 
-    kept = headwater.run("connector", "remove", "left", "--keep-sources")
+    kept = headwater.run_here("connector", "remove", "left", "--keep-sources")
     assert kept.out.startswith(
         f"Connector left of {corpus} is removed; 2 documents are kept, as stale. Its schedule is removed too. "
     )

@@ -63,7 +63,7 @@ def test_a_folder_of_drive_from_its_first_day_to_its_last(
     }  # fmt: skip
     assert json.loads(key.read_text())["private_key"][40:80] not in up.run_here("connector", "list", "--json").out
 
-    tried = up.run("connector", "test", "plans")
+    tried = up.run_here("connector", "test", "plans")
     assert tried.status == 0, tried.err
     assert tried.out.startswith(f"Connector plans (drive) of {CORPUS} can be reached: it lists 2 documents")
     assert drive.log.count("drive.files.get:media") == 0

@@ -24,7 +24,7 @@ def guarded(up: CommandLine, tmp_path_factory: pytest.TempPathFactory) -> Comman
     rule.write_text(
         f"- {{path: {NAME}.md, grant: ['user:bob']}}\n- {{path: '**', grant: ['user:alice', 'user:bob']}}\n"
     )
-    up.json("sync", "folder", folder, "--corpus", CORPUS, "--name", "docs", "--access", rule)
+    up.json_here("sync", "folder", folder, "--corpus", CORPUS, "--name", "docs", "--access", rule)
     return up
 
 
