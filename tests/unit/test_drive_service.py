@@ -175,7 +175,7 @@ def test_what_is_asked_within_a_time_ends_with_it_however_often_it_is_asked(
     drive.script(FILES, says({"files": []}))
     with service.within(0.3):
         assert type(failure(service, max_bytes=10**12)) is TransientError
-        assert drive.hung_up.wait(10)
+        assert not drive.log or drive.hung_up.wait(10)  # on a busy machine the time is over before anything is asked
         asked = len(drive.log)
         assert type(failure(service)) is TransientError
         assert len(drive.log) == asked, "nothing is asked any more"
