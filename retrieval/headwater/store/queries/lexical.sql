@@ -29,10 +29,11 @@ coalesce(ts_rank(c.tsv, (SELECT telling FROM asked), {normalisation}), 0)
 NULL::float8
 
 -- terms --
--- What is looked for, the rarest first: in how many passages a term stands, and how much it weighs. Counts may lag behind, and what
--- was never counted is rare.
+-- What is looked for, the rarest first: in how many passages a term stands, and it with those before it, and how much it weighs.
+-- Counts may lag behind, and what was never counted is rare.
 terms AS MATERIALIZED (
   SELECT u.*, u.df <= {telling} * p.n_counted AS is_telling, row_number() OVER (ORDER BY u.df, u.number, u.lexeme) AS place,
+         sum(u.df) OVER (ORDER BY u.df, u.number, u.lexeme) AS until,
          u.said * ln(1 + (greatest(p.n_counted, u.df) - u.df + 0.5) / (u.df + 0.5)) AS weight
   FROM pointer p
   CROSS JOIN LATERAL (
@@ -43,12 +44,12 @@ terms AS MATERIALIZED (
 -- whole_lists --
 -- Passages are listed by the terms that they have: how many that are, and how much they can score by it that all others cannot. A
 -- passage's half of a weight is below 2.2, however often it has the term.
-SELECT lexeme, place, weight, 0 AS tier, NULL::int AS key, df AS postings, 2.2 * weight AS gain FROM terms
+SELECT lexeme, place, until, weight, 0 AS tier, NULL::int AS key, df AS postings, 2.2 * weight AS gain FROM terms
 
 -- tiered_lists --
 -- And by tiers, the highest first: whoever is in none of them has less of the term than the lowest begins with. Tier 0 stands for
 -- all others that have it. Of a term that few passages have, that is all of them.
-SELECT t.lexeme, t.place, t.weight, v.tier, v.key,
+SELECT t.lexeme, t.place, t.until, t.weight, v.tier, v.key,
        CASE v.tier WHEN 0 THEN greatest(0, t.df - coalesce(sum(v.df) OVER (PARTITION BY t.place), 0)) ELSE v.df END AS postings,
        (v.high - v.low) * t.weight AS gain
 FROM terms t
@@ -69,9 +70,11 @@ FROM (
 WINDOW by_price AS (ORDER BY r.price, r.place, r.tier DESC)
 
 -- cheapest --
--- MaxScore: what is only in the other lists seldom scores enough. Up to b.most passages, and no more when no other one can score more
--- than b.least; but always as many as are asked for.
-running <= b.most AND still > b.least OR running - postings < {candidates}
+-- MaxScore: what is only in the other lists seldom scores enough. Up to b.most passages, but always as many as are asked for. Where no
+-- number of lists is enough, the rarest terms with all that have them, one at least: of several common words the best passages have
+-- some of each and much of none, and then tiers miss them.
+CASE WHEN b.most IS NULL THEN until <= {postings} OR place = 1
+     ELSE running <= b.most OR running - postings < {candidates} END
 
 -- company --
 -- Two of the terms, where they are few.
@@ -161,17 +164,20 @@ FETCH FIRST {candidates} ROWS WITH TIES
 asked AS MATERIALIZED (SELECT {weights} AS weights, {queries}, {company} AS company),
 listed AS MATERIALIZED ({in_order}),
 first AS MATERIALIZED (
-  SELECT k.* FROM (SELECT 0::float8 AS least, {postings} / 4 AS most, true AS in_company) b CROSS JOIN LATERAL ({picked_lists}) k
+  SELECT k.* FROM (SELECT {postings} / 4 AS most, true AS in_company) b CROSS JOIN LATERAL ({picked_lists}) k
   WHERE NOT (SELECT is_small FROM size)),
 first_look AS MATERIALIZED (SELECT l.* FROM first a CROSS JOIN LATERAL ({looked_up}) l),
 wider AS MATERIALIZED (
   SELECT k.*
   FROM (
-    SELECT CASE WHEN count(*) >= {candidates} THEN min(score) ELSE 0 END AS least, {postings} AS most,
-           count(*) >= {candidates} AS in_company
-    FROM first_look) b
+    SELECT n.least, n.in_company, CASE WHEN n.needed <= greatest({postings}, (SELECT min(until) FROM terms)) THEN n.needed END AS most
+    FROM (
+      SELECT f.*, (SELECT min(running) FROM listed WHERE still - gain <= f.least) AS needed
+      FROM (
+        SELECT CASE WHEN count(*) >= {candidates} THEN min(score) ELSE 0 END AS least, count(*) >= {candidates} AS in_company
+        FROM first_look) f) n) b
   CROSS JOIN LATERAL ({picked_lists}) k
-  WHERE (SELECT beyond FROM first) > b.least AND ((SELECT beyond FROM first) > k.beyond OR NOT b.in_company)),
+  WHERE (SELECT beyond FROM first) > b.least AND ((SELECT beyond FROM first) > k.beyond OR NOT b.in_company OR b.most IS NULL)),
 wider_look AS MATERIALIZED (SELECT l.* FROM wider a CROSS JOIN LATERAL ({looked_up}) l),
 look AS MATERIALIZED (
   SELECT i.*, i.beyond > 0 AND i.seen < {candidates} AS is_short
