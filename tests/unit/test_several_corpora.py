@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from headwater import EmbedderMismatch, Scope, ScopeError
+from headwater import EmbedderMismatch, Scope, ScopeError, ValidationError
 from headwater.answering.hooks import Hooks
 from headwater.evaluation import cited_in
 from headwater.rerankers.bounded import Bounded
@@ -227,6 +227,26 @@ def test_a_lexicon_of_another_language_is_learnt_and_asked_for_in_its_words() ->
     assert steps.next() is not None
     assert routes.of(corpus("handbook"), None) == Route(0, "words-2:german")
     steps.feed([both(1, vector=1, lexical=1, lexicon="words-2:german")])
+    steps.feed([verdict(1)])
+    assert len(steps.result.hits) == 1
+
+
+@pytest.mark.parametrize("before", ["words-9:english", "words-2:klingon"])
+def test_words_by_a_rule_that_nobody_here_has_are_an_error_that_ends_with_the_re_index_it_asks_for(before: str) -> None:
+    routes = Routes()
+    walk("running houses", routes=routes).feed(
+        [make_row(rev_id=None, lexicon=before)]
+    )  # by meaning alone: that is learnt
+    assert routes.of(corpus("handbook"), None) == Route(0, before)
+    for _ in ("once", "again"):
+        steps = walk("running houses", lexical="bm25", routes=routes)
+        with pytest.raises(
+            ValidationError, match=rf"Corpus \S+handbook has its words by the rule '{before}'.*words-2.*reindex"
+        ):
+            steps.feed([make_row(rev_id=None, lexicon=before)])
+
+    steps = walk("running houses", lexical="bm25", routes=routes)
+    steps.feed([both(1, vector=1, lexical=1)])
     steps.feed([verdict(1)])
     assert len(steps.result.hits) == 1
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from headwater.errors import StoreError
-from headwater.lexical import has_tiers
+from headwater.lexical import has_tiers, is_known
 from headwater.limits import MOVES
 from headwater.models import Scope
 from headwater.store.effects import Effect, Statement, fetched
@@ -71,8 +71,9 @@ def look(
 
 
 def _route(route: Route, question: Question) -> Route:
-    """Where to ask. A build that had no words when somebody looked last may have been followed by one that has."""
-    return Route(route.slab, USUAL.lexicon) if route.lexicon is None and question.lexical != "off" else route
+    """Where to ask. A build without words, or with words that nobody here can look for, may have been followed by another one."""
+    is_of_use = question.lexical == "off" or (route.lexicon is not None and is_known(route.lexicon))
+    return route if is_of_use else Route(route.slab, USUAL.lexicon)
 
 
 def _is_tiered(route: Route) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 
 from headwater.errors import EmbedderMismatch, ScopeError, StoreError, ValidationError
 from headwater.ids import chunk_id
+from headwater.lexical import LEXICON, is_known
 from headwater.models import Scope
 from headwater.store.question import Question
 from headwater.store.search import Space
@@ -131,13 +132,18 @@ def _check_space(row: Row, space: Space, question: Question, scope: Scope) -> No
 
 
 def _check_lexicon(row: Row, question: Question, scope: Scope) -> None:
-    if row.lexicon is None and question.lexical != "off":
-        read = (
-            f"Corpus {scope}" if question.generation is None else f"Generation {question.generation} of corpus {scope}"
-        )
+    if question.lexical == "off":
+        return
+    read = f"Corpus {scope}" if question.generation is None else f"Generation {question.generation} of corpus {scope}"
+    if row.lexicon is None:
         raise ValidationError(
             f"{read} was indexed before passages were looked up by their words: run `headwater reindex --corpus {scope}`, "
             'which embeds nothing again, or ask with lexical="off".'
+        )
+    if not is_known(row.lexicon):
+        raise ValidationError(
+            f"{read} has its words by the rule {row.lexicon!r}, and this release by {LEXICON!r}: ask with the release that indexed it, "
+            f'run `headwater reindex --corpus {scope}`, or ask with lexical="off".'
         )
 
 
