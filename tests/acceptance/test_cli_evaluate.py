@@ -4,11 +4,13 @@ import itertools
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from socket import socket
 from typing import Any
 
 import pytest
 
 from tests.acceptance.command_line import CommandLine, files
+from tests.rerank.server import Asked, answering, running_reranker
 
 TEXTS = {
     "leave.md": "Annual leave is thirty days for everybody.\n",
@@ -162,3 +164,19 @@ def test_a_corpus_that_is_not_there_cannot_be_measured(up: CommandLine, written:
 
     assert (ended.status, ended.out) == (1, "")
     assert "Corpus t1/docs/none does not exist" in ended.err
+
+
+def test_a_reranker_that_goes_beyond_its_bounds_ends_it_and_gives_no_figures(
+    up: CommandLine, corpus: str, written: Files
+) -> None:
+    def longer_each_time(asked: Asked, stream: socket) -> None:
+        scores = [{"index": place, "score": 1.0} for place in range(len(asked.json["texts"]))]
+        answering(scores if len(server.asked) == 1 else [*scores, "x" * 70_000])(asked, stream)
+
+    headwater = up.with_variables(HEADWATER_HOSTED_SENSITIVITIES="internal")
+    with running_reranker(longer_each_time) as server:
+        evaluate = ("evaluate", "--corpus", corpus, "--as", "alice", *written(), "--rerank", f"tei:{server.url}")
+        ended = headwater.run_here(*evaluate)
+
+    assert (len(server.asked), ended.status, ended.out) == (2, 1, ""), ended.err
+    assert "TeiReranker" in ended.err and "count as not answered" not in ended.err

@@ -2,6 +2,7 @@
 
 import io
 from datetime import UTC, datetime
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -133,3 +134,30 @@ def test_that_a_reranker_was_given_nothing_is_said(
     told = capsys.readouterr()
     assert "Warning: The reranker was given none of these passages" in told.err and "one" in told.out
     assert "it is asked outside, and HEADWATER_HOSTED_SENSITIVITIES lets none of their labels go." in told.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--top-k", "99"), "--top-k must be from 1 to 32, not 99."),
+        (("--generation", "-5"), "--generation must be a whole number from 0"),
+        (("--rerank", "nonsense"), "--rerank 'nonsense' is not known"),
+        (("--filter", "a:between=1"), "between"),
+        (
+            tuple(part for number in range(8) for part in ("--corpus", f"t/r/{number}")),
+            "--corpus names more than 8 corpora",
+        ),
+    ],
+)
+def test_what_cannot_be_asked_is_wrong_usage_before_it_is_looked_which_corpora_exist(
+    arguments: tuple[str, ...],
+    said: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    monkeypatch.setenv("HEADWATER_HOME", str(tmp_path / "home"))
+
+    assert run(["search", "q", "--corpus", "t/r/c", "--as", "alice", *arguments]) == 2
+    assert said in capsys.readouterr().err
+    assert not (tmp_path / "home").exists(), "no service was started for it"

@@ -9,7 +9,7 @@ import click
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from headwater.errors import LimitError
+from headwater.errors import LimitError, RerankLimitError
 from headwater.evaluation import (
     Evaluation,
     evaluate_retrieval,
@@ -24,7 +24,7 @@ from workers.cli.errors import CommandFailed, WrongUsage, arguments
 from workers.cli.judged_documents import JudgedDocuments
 from workers.cli.judged_queries import Found, JudgedQueries
 from workers.cli.options import with_corpus, with_json, with_legs, with_principal
-from workers.cli.reranking import make_reranker, unsent
+from workers.cli.reranking import reranker_of, unsent
 from workers.cli.search import CONTEXT_TOKENS, RESULT_BYTES
 from workers.cli.services import open_services
 
@@ -150,6 +150,8 @@ def _ask(
     from headwater import Retriever
 
     documents, found = JudgedDocuments(test.documents), Found()
+    with arguments():
+        make_reranker = reranker_of(rerank, invocation.settings)
     with open_services(invocation, temporal=False) as services:
         with Store.open(services.database_url, schema=services.schema, max_size=1) as store:
             build = live_build(store, scope)
@@ -158,7 +160,7 @@ def _ask(
             found.missing = documents.missing(_sources(store, scope))
         embedder = EmbedderSource().of(build)
         with arguments():
-            reranker = None if rerank is None else make_reranker(rerank, invocation.settings, embedder=embedder)
+            reranker = make_reranker(embedder)
         connected = Retriever.connect(
             services.reader_url,
             embedder=embedder,
@@ -178,6 +180,8 @@ def _ask(
                         max_result_bytes=RESULT_BYTES,
                         **asked,
                     )
+                except RerankLimitError:  # it is away or too slow: the figures would be of that, and not of the corpus
+                    raise
                 except LimitError as error:
                     found.refused[query] = str(error)
                     if not found.rankings and len(found.refused) >= min(REFUSED_FIRST, len(test.queries)):

@@ -20,14 +20,25 @@ if TYPE_CHECKING:
 # which is taken and offered to nobody.
 SPECS: Final = "none, local, cross-encoder:PATH, tei:URL, openai-compatible:URL#MODEL or voyage:URL#MODEL"
 KINDS: Final = (*(each.partition(":")[0] for each in SPECS.replace(" or ", ", ").split(", ")), "fake")
+LOCAL: Final = "local"  # the one that reads with the corpus's embedder
 KEY_BYTES: Final = 8 * 1024
 
 # Whoever sits before the command would rather wait than read that there was too much.
 PATIENT: Final["Bounds"] = {"max_input_bytes": 256 * 1024, "timeout_s": 10.0}
 
 
-def make_reranker(spec: str, settings: Settings, *, embedder: "Embedder") -> "Bounded | None":
-    """The reranker that ``spec`` names; None for ``none``. ``embedder`` is the one of the corpus.
+def reranker_of(spec: str | None, settings: Settings) -> "Callable[[Embedder], Bounded | None]":
+    """What makes the reranker out of a corpus's embedder. What is wrong with ``spec`` is said before there is one."""
+    if spec is None:
+        return lambda _: None
+    if spec == LOCAL:
+        return lambda embedder: make_reranker(spec, settings, embedder=embedder)
+    made = make_reranker(spec, settings, embedder=None)
+    return lambda _: made
+
+
+def make_reranker(spec: str, settings: Settings, *, embedder: "Embedder | None") -> "Bounded | None":
+    """The reranker that ``spec`` names; None for ``none``. ``embedder`` is the one of the corpus, for ``local``.
 
     Whoever types an address of this machine means it, so it is allowed here.
     """

@@ -9,13 +9,13 @@ import click
 from headwater.fusion import Fusion
 from headwater.limits import TOP_K
 from headwater.models import Authorization, RetrievalResult, Scope
-from headwater.store.question import Lexical
+from headwater.store.question import Lexical, Question
 from workers.cli.context import Invocation, pass_invocation
 from workers.cli.errors import CommandFailed, WrongUsage, arguments
 from workers.cli.filters import filter_of
 from workers.cli.options import with_json, with_legs, with_principal
 from workers.cli.passages import show
-from workers.cli.reranking import make_reranker, unsent
+from workers.cli.reranking import reranker_of, unsent
 from workers.cli.services import Services, open_services
 
 if TYPE_CHECKING:
@@ -136,12 +136,29 @@ class Asked:
     filter: dict[str, dict[str, Any]] | None
     generation: int | None
 
+    def check(self) -> None:
+        """What the library refuses, it refuses also where there is no corpus to ask."""
+        Question.checked(
+            self.query,
+            scopes=self.scopes,
+            authorization=self.who,
+            top_k=self.top_k,
+            lexical=self.lexical,
+            fusion=self.fusion,
+            filter=self.filter,
+            generation=self.generation,
+        )
+
 
 def _search(invocation: Invocation, asked: Asked) -> RetrievalResult | None:
     """What the library finds; ``None`` where no corpus exists, and so nobody knows an embedder."""
     from activities.embedder_source import EmbedderSource
     from headwater import Retriever
 
+    settings = invocation.settings
+    with arguments():
+        asked.check()
+        make_reranker = reranker_of(asked.rerank, settings)
     with open_services(invocation, temporal=False) as services:
         builds = _builds(services, asked)
         for scope in asked.scopes:
@@ -151,9 +168,8 @@ def _search(invocation: Invocation, asked: Asked) -> RetrievalResult | None:
             return None
         _check_model(builds)
         embedder = EmbedderSource().of(next(iter(builds.values())))
-        settings = invocation.settings
         with arguments():
-            reranker = None if asked.rerank is None else make_reranker(asked.rerank, settings, embedder=embedder)
+            reranker = make_reranker(embedder)
         connected = Retriever.connect(
             services.reader_url,
             embedder=embedder,
