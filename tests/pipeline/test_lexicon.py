@@ -4,7 +4,7 @@ import numpy as np
 from pgvector import SparseVector
 
 from activities.store import Store
-from activities.store.lexicon.passage import passage_terms, weights
+from activities.store.lexicon.passage import passage_terms, tiers, weights
 from headwater.contracts.reindex import ReindexProgress
 from tests.integration.counts import miscounted
 from tests.integration.staging_factory import tsvector_literal
@@ -23,15 +23,16 @@ def written_otherwise(store: Store) -> int:
     """Passages of the live build whose words are not those of their text, by its own rule and measure."""
     with store.connection() as connection:
         rows = connection.execute(
-            "SELECT c.body, c.tsv::text, c.bm, split_part(b.lexicon, ':', 2), b.avgdl FROM headwater.build b"
+            "SELECT c.body, c.tsv::text, c.bm, c.tiers, split_part(b.lexicon, ':', 2), b.avgdl FROM headwater.build b"
             " JOIN headwater.revision r USING (build_id) JOIN headwater.chunk c ON c.rev_id = r.rev_id WHERE b.state = 'live'"
         ).fetchall()
         assert len(rows) == DOCUMENTS * PARTS
         read = "SELECT %s::tsvector::text"
         return sum(
             connection.execute(read, (tsvector_literal(body, language),)).fetchone() != (tsv,)
-            or not _are_equal(weights(passage_terms(body, language), average), bm)
-            for body, tsv, bm, language, average in rows
+            or not _are_equal(halves := weights(passage_terms(body, language), average), bm)
+            or tiers(halves) != listed
+            for body, tsv, bm, listed, language, average in rows
         )
 
 

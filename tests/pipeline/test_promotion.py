@@ -33,7 +33,8 @@ async def test_a_corpus_that_has_outgrown_the_shared_partition_is_moved(
         assert outgrown(store, large_chunks=LARGE) == []
         assert pipeline.visible() == before
         assert [(state, slab) for _, state, slab in builds(store)] == [("retired", 0), ("live", 1)]
-        assert count(store, "chunk_s1") == count(store, "chunk_s1", "tsv IS NOT NULL AND bm IS NOT NULL") == LARGE
+        assert count(store, "chunk_s1") == count(store, "chunk_s1", "num_nulls(tsv, bm, tiers) = 0") == LARGE
+        assert count(store, "chunk_s1", "tiers <> '{}'") == count(store, "chunk", "slab = 0 AND tiers <> '{}'") > 0
         assert count(store, "chunk_s1", "tsv @@ 'document'") == count(store, "chunk", "slab = 0 AND tsv @@ 'document'")
         assert slabs.is_indexed(store, 1)
         assert answers(database, question, spec=SPEC) == found
