@@ -18,12 +18,14 @@ from tests.pipeline.collector import Collector, HeardSpan, collecting
 from tests.pipeline.harness import SCOPE, Pipeline, Shelf
 from tests.pipeline.heard_embedder import HeardEmbedder
 from tests.pipeline.reindexing import reindex
+from tests.pipeline.stops import Place, stopping_at
 from workers.options import WorkerOptions
 from workers.worker import running_workers
 from workflows import queues
 
 PLACE: Final = {"rag.tenant_id": "t1", "rag.resource_id": "docs", "rag.corpus_id": "handbook"}
 POISON: Final = "Poison"
+SECOND_IS_EMBEDDED: Final = Place("UPDATE", "batch", "NEW.is_done AND NEW.page_id = 2")  # and not published
 LONG_AGO: Final = (
     1_000_000_000  # of a file that was just written nobody knows whether it is written again in the same moment
 )
@@ -187,3 +189,27 @@ async def test_what_is_pushed_and_what_is_built_anew_is_told_and_nothing_of_the_
     hidden = [b"Tuesday", b"private", b"intranet", digest.digest(), digest.hexdigest().encode()]
     assert [each for each in hidden if each in told] == []
     assert b"memo" in told
+
+
+async def test_a_page_that_is_staged_again_for_another_build_is_one_replacement(
+    store: Store, temporal_client: Client, database: str, shelf: Shelf, collector: Collector
+) -> None:
+    shelf.write("plan.txt", "The plan is to wait.")
+    async with apart(store, temporal_client, collector) as pipeline:
+        pipeline.register(shelf)
+        await pipeline.sync(shelf)
+        shelf.write("plan.txt", "The plan is to hurry.")
+        async with stopping_at(SECOND_IS_EMBEDDED, database) as stop:
+            handle = await pipeline.start(shelf)
+            await stop.reached()
+            await reindex(pipeline, embedder="hash:32")
+            await stop.let_go()
+            assert (await handle.result()).upserted == 1
+
+    roots, children = collector.of(shelf.id_of("plan.txt"))
+    assert [numbers(each, "cause", "outcome") for each in roots] == [
+        ("sync", "published"), ("reindex", "published"), ("sync", "published"),
+    ]  # fmt: skip
+    assert [each.span_id for each in roots].count(children[-1].parent_id) == 1
+    assert sorted(each.parent_id for each in children) == sorted([*(each.span_id for each in roots), roots[2].span_id])
+    assert all(each.began_ns >= roots[2].began_ns for each in children if each.parent_id == roots[2].span_id)
