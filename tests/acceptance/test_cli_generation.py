@@ -38,6 +38,7 @@ def test_the_generations_are_listed_and_one_of_them_is_shown(headwater: CommandL
     assert f"`headwater sync folder PATH --corpus {CORPUS} --full`" in ended.err
     shown = headwater.run_here("generation", "list", "--corpus", CORPUS)
     assert f"Readers of {CORPUS} see generation 1" in shown.out and "1 to 2 can be shown" in shown.out
+    assert {row["language"] for row in listed["generations"]} == {"english"} and "english" in shown.out
 
 
 def test_a_pinned_corpus_says_so_and_is_let_go(headwater: CommandLine, folder: Path) -> None:
@@ -56,6 +57,28 @@ def test_a_pinned_corpus_says_so_and_is_let_go(headwater: CommandLine, folder: P
         "pinned": False,
         "stale": 0,
     }
+
+
+def test_a_re_index_says_what_it_made_and_a_propagated_deletion_is_listed(up: CommandLine, tmp_path: Path) -> None:
+    corpus = f"{CORPUS}-anew"
+    shelf = files(tmp_path / "anew", {"a.md": "Die Kündigungsfristen.", "b.md": "The other."})
+    up.json_here("sync", "folder", shelf, "--corpus", corpus, "--name", "anew", "--grant", "user:me")
+
+    german = up.run_here("reindex", "--corpus", corpus, "--language", "german")
+    assert german.status == 0 and "words in german: 2 documents, 2 chunks; 0 chunks embedded, 2 reused" in german.out
+    again = up.run_here("reindex", "--corpus", corpus)
+    assert again.status == 0 and "is as asked for already, " in again.out and "words in german" in again.out
+    assert up.json_here("status", "--corpus", corpus)["corpora"][0]["language"] == "german"
+    assert " german" in up.run_here("status").out
+    wrong = up.run_here("reindex", "--corpus", corpus, "--language", "klingon")
+    assert wrong.status == 2 and "--language 'klingon' is unknown" in wrong.err
+
+    hidden = up.run_here("source", "propagate", "folder:anew/a.md", "--corpus", corpus, "--as", "me")
+    assert "1 hidden (forgotten); removed: 2 stored passages." in hidden.out
+    rows = up.json_here("generation", "list", "--corpus", corpus)["generations"]
+    assert [(row["generation"], row["kind"], row["sources"]) for row in rows] == [
+        (3, "delete", 1), (2, "flip", 2), (1, "publish", 2),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(

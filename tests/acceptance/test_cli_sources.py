@@ -123,9 +123,9 @@ def test_a_corpus_is_never_made_by_a_misspelling(headwater: CommandLine) -> None
 def test_wrong_arguments_are_wrong_usage(headwater: CommandLine) -> None:
     for command, words in (
         (("source", "grant", "a", "--grant", "alice"), "must be user:NAME, group:NAME or everyone"),
-        (("source", "delete", "no space"), "source_ids.0: source_id 'no space' must be"),
-        (("reindex", "--chunker", "words"), "chunker"),
-        (("reindex", "--embedder", "unheard-of:1"), "embedder"),
+        (("source", "delete", "no space"), "headwater: ID 'no space' must be"),
+        (("reindex", "--chunker", "words"), "--chunker: 'words' is not a chunker"),
+        (("reindex", "--embedder", "unheard-of:1"), "--embedder unheard-of:1 cannot be used"),
     ):
         ended = headwater.run_here(*command, "--corpus", CORPUS)
         assert (ended.status, ended.out) == (2, ""), ended.err

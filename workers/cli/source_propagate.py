@@ -75,10 +75,16 @@ def propagate_command(
 
 def show(output: Output, result: PropagateDeletionResult, reason: str) -> None:
     """The result for a person."""
-    # What the store holds is the layer `rag`; the others are called by their hosts.
-    layers = ", ".join(f"{count:,} {'passages' if kind == 'rag' else kind}" for kind, count in result.layers.items())
+    layers = ", ".join(_removed(kind, count) for kind, count in result.layers.items())
     output.line(f"{result.tombstoned:,} hidden ({reason}); removed: {layers or 'nothing'}.")
     for each in result.ids[:SHOWN]:
         output.line(f"  {each}")
     if len(result.ids) > SHOWN:
         output.line(f"  and {len(result.ids) - SHOWN:,} more: --json lists them all")
+
+
+def _removed(layer: str, count: int) -> str:
+    """What the store holds, in each build that is kept, is the layer `rag`; the others are called by their hosts."""
+    if layer == "rag":
+        return f"{count:,} stored {'passage' if count == 1 else 'passages'}"
+    return f"{count:,} {layer}"
