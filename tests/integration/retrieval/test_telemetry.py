@@ -2,14 +2,17 @@
 
 import asyncio
 import re
+from collections.abc import Iterator
 from typing import Any
 
+import psycopg
 import pytest
 from opentelemetry.sdk.trace import ReadableSpan
 
-from headwater import AsyncRetriever, Authorization, RerankError, Retriever
+from headwater import AsyncRetriever, Authorization, RerankError, Retriever, Scope
 from headwater.embedders.hashing import HashEmbedder
 from headwater.rerankers.fake import FakeReranker
+from headwater.rerankers.profiles import KeptOrder
 from tests.integration.retrieval.corpus_rows import CorpusRows
 from tests.integration.retrieval.everything_said import Said
 
@@ -31,6 +34,20 @@ def filled(corpus: CorpusRows) -> CorpusRows:
     corpus.add("hidden", "apples apples", readers=["user:bob"])
     corpus.count_terms()
     return corpus
+
+
+@pytest.fixture
+def second(reading: str, scope: Scope) -> Iterator[CorpusRows]:
+    other = scope.model_copy(update={"corpus_id": f"{scope.corpus_id}-second"})
+    with psycopg.connect(reading, autocommit=True) as connection:
+        corpus = CorpusRows(connection, other, HashEmbedder(64))
+        corpus.add("elsewhere", "apples of another corpus")
+        yield corpus
+
+
+class Broken(FakeReranker):
+    def rerank(self, query: str, hits: Any) -> Any:
+        raise RuntimeError("apples number 1")
 
 
 def asked(
@@ -88,10 +105,6 @@ def test_without_a_lexical_leg_and_a_reranker_there_are_no_spans_of_theirs(readi
 
 
 def test_an_error_flags_the_step_it_came_from_and_the_question(reading: str, filled: CorpusRows) -> None:
-    class Broken(FakeReranker):
-        def rerank(self, query: str, hits: Any) -> Any:
-            raise RuntimeError("apples number 1")
-
     said = Said()
     with pytest.raises(RerankError):
         asked(said, reading, filled, reranker=Broken())
@@ -100,3 +113,49 @@ def test_an_error_flags_the_step_it_came_from_and_the_question(reading: str, fil
     flagged = {name for name, span in spans.items() if (span.attributes or {}).get("rag.error")}
     assert flagged == {"rag_request", "retrieval.rerank"}
     assert "apples" not in "".join(span.to_json() for span in spans.values())
+
+
+def test_of_what_is_shown_the_score_is_told_beside_the_rank(reading: str, filled: CorpusRows) -> None:
+    """The similarity, as the hit has it."""
+    with Retriever.connect(reading, embedder=HashEmbedder(64)) as retriever:
+        result = retriever.retrieve("apples", scope=filled.scope, authorization=ALICE, lexical="bm25")
+    spans = asked(Said(), reading, filled, lexical="bm25")
+
+    shown = [dict(event.attributes or {}) for event in spans["rag_request"].events if event.name == "chunk_retrieved"]
+    assert shown == [
+        {"rag.chunk_id": hit.chunk_id, "rag.rank": rank, "rag.score": hit.score}
+        for rank, hit in enumerate(result.hits, start=1)
+    ]
+    assert len(shown) == 3
+
+
+def test_a_generation_is_told_of_one_corpus_and_of_several_none(
+    reading: str, filled: CorpusRows, second: CorpusRows
+) -> None:
+    filled.log(7)
+    one = asked(Said(), reading, filled)["rag_request"].attributes or {}
+    both: dict[str, Any] = {"scope": None, "scopes": [filled.scope, second.scope]}
+    several = asked(Said(), reading, filled, **both)["rag_request"].attributes or {}
+
+    assert (one["rag.scopes"], one["rag.generation"]) == (1, 7)
+    assert (several["rag.scopes"], several["rag.hits"]) == (2, 4)
+    assert "rag.generation" not in several
+
+
+def test_a_reranker_that_kept_the_order_is_told_as_one_that_failed(reading: str, filled: CorpusRows) -> None:
+    class Degraded(FakeReranker):
+        def rerank(self, query: str, hits: Any) -> Any:
+            return KeptOrder.of(hits, "The judge said apples.")
+
+    asking: dict[str, dict[str, Any]] = {
+        "fine": {"reranker": FakeReranker()},
+        "degraded": {"reranker": Degraded()},
+        "kept": {"reranker": Broken(), "on_rerank_error": "keep"},
+    }
+    told = {
+        name: dict(asked(Said(), reading, filled, **arguments)["retrieval.rerank"].attributes or {})
+        for name, arguments in asking.items()
+    }
+
+    assert {name: each["rag.failed"] for name, each in told.items()} == {"fine": False, "degraded": True, "kept": True}
+    assert all(set(each) == {"rag.hits", "rag.failed"} for each in told.values()), "and no word of why"
