@@ -1,14 +1,9 @@
-"""A source that somebody may not read is nowhere in what a search of theirs says; only the audit may name it.
-
-The source has words of its own in its id, title, text, address and metadata, and else the same words as what may be read, so that
-each leg would put it first.
-"""
+"""A source that somebody may not read is nowhere in what a search of theirs says; only the audit may name it."""
 
 import asyncio
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
 
@@ -26,60 +21,10 @@ from headwater import (
 )
 from headwater.embedders.hashing import HashEmbedder
 from headwater.rerankers.fake import FakeReranker
-from tests.integration.retrieval.corpus_rows import CorpusRows, Source
-from tests.integration.retrieval.everything_said import ID, MARKERS, NOTE, PLACE, TEXT, TITLE, Said, everything_logged
+from tests.integration.retrieval.corpus_rows import CorpusRows
+from tests.integration.retrieval.everything_said import ID, MARKERS, TEXT, TITLE, Said, everything_logged
+from tests.integration.retrieval.hidden_source import ALICE, BOB, QUERY, REASONS, TELLING, fill_open, hidden
 from tests.rerank.server import RunningReranker, answering, by_words, in_order, running_reranker
-
-ALICE = Authorization(principal_id="alice", tenant_id="t1", group_ids=("staff",))
-BOB = Authorization(principal_id="bob", tenant_id="t1")
-QUERY = "apples pears plums"
-
-
-def hidden(corpus: CorpusRows, readers: Sequence[str] = ("user:bob",), **fields: Any) -> Source:
-    return corpus.add(
-        ID,
-        *(f"apples pears plums {TEXT}{number}" for number in range(3)),
-        readers=readers,
-        title=f"Apples {TITLE}",
-        uri=f"https://files.test/{PLACE}",
-        metadata={"note": NOTE, "kind": "fruit"},
-        **fields,
-    )
-
-
-# Why alice may not read it: what is done to make it so.
-def not_granted(corpus: CorpusRows) -> None:
-    hidden(corpus)
-
-
-def revoked(corpus: CorpusRows) -> None:
-    corpus.grant(hidden(corpus, ("user:alice",)), "user:bob")
-
-
-def expired(corpus: CorpusRows) -> None:
-    corpus.grant_until(hidden(corpus), "user:alice", datetime.now(UTC) - timedelta(minutes=1))
-
-
-def restricted(corpus: CorpusRows) -> None:
-    hidden(corpus, ("user:alice",), sensitivity="restricted")
-
-
-def deleted(corpus: CorpusRows) -> None:
-    corpus.delete(hidden(corpus, ("user:alice",)), gen=1)
-
-
-def tombstoned(corpus: CorpusRows) -> None:
-    hidden(corpus, ("user:alice",))
-    corpus.tombstone(ID, "revoked")
-
-
-def resting_on_what_is_tombstoned(corpus: CorpusRows) -> None:
-    hidden(corpus, ("user:alice",), parents=("gone",))
-    corpus.tombstone("gone", "forgotten")
-
-
-REASONS = [not_granted, revoked, expired, restricted, deleted, tombstoned, resting_on_what_is_tombstoned]
-TELLING = {not_granted, revoked, expired}  # the audit names the source
 
 SEARCHES: Mapping[str, dict[str, Any]] = {
     "vector": {},
@@ -109,9 +54,7 @@ def reranker() -> Iterator[RunningReranker]:
 
 @pytest.fixture
 def filled(corpus: CorpusRows) -> CorpusRows:
-    for number in range(6):
-        corpus.add(f"open-{number}", f"apples number {number}", metadata={"kind": "fruit"}, title=f"Open {number}")
-    corpus.log(1)
+    fill_open(corpus)
     return corpus
 
 
