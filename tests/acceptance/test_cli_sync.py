@@ -110,7 +110,8 @@ def test_the_operator_sees_states_and_one_source(headwater: CommandLine, corpus:
     )
     (seen,) = [each for each in headwater.json_here("status")["corpora"] if each["corpus"] == corpus]
     assert set(seen) == {
-        *("corpus", "generation", "live_build", "pinned", "space", "sources", "chunks", "by_state", "connectors")
+        *("corpus", "generation", "live_build", "pinned", "space", "language"),
+        *("sources", "chunks", "by_state", "connectors"),
     }
     assert seen["generation"] == synced["generation"]
     assert seen["by_state"] == {"indexed": 3, "empty": 1, "failed": 1}
