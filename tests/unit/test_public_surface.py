@@ -4,7 +4,11 @@ import re
 import subprocess
 import sys
 from importlib import import_module
+from inspect import Parameter, signature
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 import headwater
 
@@ -20,6 +24,31 @@ PUBLIC = {
 def test_the_public_surface_is_this_list() -> None:
     assert set(headwater.__all__) == PUBLIC and len(headwater.__all__) == len(PUBLIC)
     assert all(getattr(headwater, name).__doc__ for name in PUBLIC)
+
+
+ASKED: dict[str, Any] = {
+    "top_k": 5, "candidates": None, "lexical": "off", "fusion": "rrf", "rrf_k": 60, "filter": None, "reranker": None,
+    "sensitivities": None, "generation": None, "exact": False, "max_result_bytes": 65_536, "max_context_tokens": 2_000,
+    "on_access_denied": None, "redactor": None,
+}  # fmt: skip
+OPENED: dict[str, Any] = {"schema": "headwater", "hosted_sensitivities": ()}
+
+
+@pytest.mark.parametrize("retriever", [headwater.Retriever, headwater.AsyncRetriever])
+def test_a_question_takes_what_hosts_were_promised_with_these_defaults(retriever: type) -> None:
+    for method, first, needed, promised in (
+        ("retrieve", "query", {"authorization"}, ASKED),
+        ("connect", "dsn", {"embedder"}, OPENED),
+    ):
+        taken = {
+            name: each for name, each in signature(getattr(retriever, method)).parameters.items() if name != "self"
+        }
+        by_name = {name: each for name, each in taken.items() if each.kind is Parameter.KEYWORD_ONLY}
+
+        assert {*taken} - {*by_name} == {first} and taken[first].default is Parameter.empty
+        assert {name for name, each in by_name.items() if each.default is Parameter.empty} == needed
+        assert {name: by_name[name].default for name in promised} == promised
+    assert {"scope", "scopes"} <= {*signature(retriever.retrieve).parameters}  # type: ignore[attr-defined]  # a class
 
 
 def test_what_it_lists_is_what_it_has() -> None:

@@ -69,6 +69,20 @@ def test_a_word_of_many_passages_decides_between_equal_ones(corpus: CorpusRows, 
     assert scores["b-with"] == pytest.approx(scores["a-without"], rel=1e-4), "and no more than that"
 
 
+def test_another_word_of_the_query_counts_more_than_one_of_them_again(corpus: CorpusRows, ask: Ask) -> None:
+    """As it does not where covers are counted (`ts_rank_cd`): each occurrence is one. The same of words that many passages have."""
+    corpus.add("a-again", "walrus walrus walrus")
+    corpus.add("b-each", "walrus oyster carpenter")
+    corpus.add("c-again", "seldom often often")
+    corpus.add("d-each", "seldom often usual")
+    for number in range(10):
+        corpus.add(f"e-{number}", "often usual")
+    without_any(corpus, 20)
+
+    assert list(by_words(ask, corpus, "walrus oyster carpenter")) == ["b-each", "a-again"]
+    assert list(by_words(ask, corpus, "seldom often usual"))[:2] == ["d-each", "c-again"]
+
+
 def test_how_near_each_other_the_words_stand_changes_nothing(corpus: CorpusRows, ask: Ask) -> None:
     corpus.add("a-far", f"walrus {FILLER} oyster")
     corpus.add("b-near", f"{FILLER} walrus oyster")
