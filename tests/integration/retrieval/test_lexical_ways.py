@@ -95,12 +95,14 @@ def test_a_reader_of_little_gets_each_passage_weighed(words: Words) -> None:
 
 def test_rare_terms_that_give_too_little_are_followed_by_all_terms(words: Words) -> None:
     asked: dict[str, Any] = {"reader": "some", "candidates": 8}
-    plan = words.plan("common qbbkx", **asked)
-    ids = words.ids("common qbbkx", **asked)
+    hers = {"s00007", "s00207", "s00407"}
+    foreign = words.plan("common zcx", **asked)  # no passage with the rarer word is for this reader
+    ids, rare = words.ids("common zcx", **asked), words.ids("common qbbkx", **asked)
 
-    assert looked_up(plan, "first_look") and looked_up(plan, "last_look")
-    assert ids[:4] == ["s00007"] * 4 and {*ids[4:]} <= {"s00207", "s00407"} and len(ids) == 8
-    assert words.found("common qbbkx", **asked).lexical_is_exact
+    assert looked_up(foreign, "first_look") and looked_up(foreign, "last_look")
+    assert len(ids) == 8 and {*ids} <= hers
+    assert rare[:4] == ["s00007"] * 4 and {*rare[4:]} <= hers and len(rare) == 8
+    assert all(words.found(query, **asked).lexical_is_exact for query in ("common zcx", "common qbbkx"))
 
 
 def test_an_answer_says_whether_what_was_left_out_can_score_more(words: Words) -> None:

@@ -112,3 +112,19 @@ def test_a_build_that_was_made_before_there_were_tiers_is_asked_by_whole_lists(s
         assert "tiers" not in part(old.plan(query, postings=30), "first_look")
         assert len(found(old, query, postings=30)[0]) == 10
         assert found(old, query, postings=1_000_000)[1]
+
+
+def test_of_many_common_words_the_rarest_is_looked_up_whole_where_tiers_prove_nothing(words: Words) -> None:
+    """The best passages have some of each and much of none. A word that stands nowhere is not what is meant by the rarest."""
+    texts = {(f"s{source:05}", n + 1): text_of(source, n).split() for source in range(SOURCES) for n in range(EACH)}
+    having = {word: {place for place, text in texts.items() if word in text} for word in COMMON}
+    draw = random.Random(11)
+    unsure = 0
+    for _ in range(20):
+        chosen = draw.sample(COMMON, 5)
+        all_of_it, _ = found(words, " ".join(chosen), postings=1_000_000)
+        some, is_exact = found(words, " ".join([*chosen, "unheard"]), postings=100)
+        unsure += not is_exact
+        rarest = min((having[word] for word in chosen), key=len)
+        assert {each for each in all_of_it if each[1:] in rarest} <= set(some)
+    assert unsure > 10

@@ -44,12 +44,12 @@ terms AS MATERIALIZED (
 -- whole_lists --
 -- Passages are listed by the terms that they have: how many that are, and how much they can score by it that all others cannot. A
 -- passage's half of a weight is below 2.2, however often it has the term.
-SELECT lexeme, place, until, weight, 0 AS tier, NULL::int AS key, df AS postings, 2.2 * weight AS gain FROM terms
+SELECT lexeme, place, df, until, weight, 0 AS tier, NULL::int AS key, df AS postings, 2.2 * weight AS gain FROM terms
 
 -- tiered_lists --
 -- And by tiers, the highest first: whoever is in none of them has less of the term than the lowest begins with. Tier 0 stands for
 -- all others that have it. Of a term that few passages have, that is all of them.
-SELECT t.lexeme, t.place, t.until, t.weight, v.tier, v.key,
+SELECT t.lexeme, t.place, t.df, t.until, t.weight, v.tier, v.key,
        CASE v.tier WHEN 0 THEN greatest(0, t.df - coalesce(sum(v.df) OVER (PARTITION BY t.place), 0)) ELSE v.df END AS postings,
        (v.high - v.low) * t.weight AS gain
 FROM terms t
@@ -71,9 +71,9 @@ WINDOW by_price AS (ORDER BY r.price, r.place, r.tier DESC)
 
 -- cheapest --
 -- MaxScore: what is only in the other lists seldom scores enough. Up to b.most passages, but always as many as are asked for. Where no
--- number of lists is enough, the rarest terms with all that have them, one at least: of several common words the best passages have
--- some of each and much of none, and then tiers miss them.
-CASE WHEN b.most IS NULL THEN until <= {postings} OR place = 1
+-- number of lists is enough, the rarest terms with all that have them: of several common words the best passages have some of each and
+-- much of none, and then tiers miss them.
+CASE WHEN b.most IS NULL THEN until <= {postings} OR until - df < {candidates}
      ELSE running <= b.most OR running - postings < {candidates} END
 
 -- company --
@@ -170,7 +170,7 @@ first_look AS MATERIALIZED (SELECT l.* FROM first a CROSS JOIN LATERAL ({looked_
 wider AS MATERIALIZED (
   SELECT k.*
   FROM (
-    SELECT n.least, n.in_company, CASE WHEN n.needed <= greatest({postings}, (SELECT min(until) FROM terms)) THEN n.needed END AS most
+    SELECT n.least, n.in_company, CASE WHEN n.needed <= greatest({postings}, (SELECT min(until) FROM terms WHERE until >= {candidates})) THEN n.needed END AS most
     FROM (
       SELECT f.*, (SELECT min(running) FROM listed WHERE still - gain <= f.least) AS needed
       FROM (
@@ -179,11 +179,10 @@ wider AS MATERIALIZED (
   CROSS JOIN LATERAL ({picked_lists}) k
   WHERE (SELECT beyond FROM first) > b.least AND ((SELECT beyond FROM first) > k.beyond OR NOT b.in_company OR b.most IS NULL)),
 wider_look AS MATERIALIZED (SELECT l.* FROM wider a CROSS JOIN LATERAL ({looked_up}) l),
+looked AS MATERIALIZED (SELECT * FROM first_look UNION SELECT * FROM wider_look),
 look AS MATERIALIZED (
-  SELECT i.*, i.beyond > 0 AND i.seen < {candidates} AS is_short
-  FROM (
-    SELECT EXISTS (SELECT FROM wider) AS is_wide, coalesce((SELECT beyond FROM wider), (SELECT beyond FROM first)) AS beyond,
-           (SELECT count(*) FROM (SELECT FROM wider_look UNION ALL SELECT FROM first_look WHERE NOT EXISTS (SELECT FROM wider)) l) AS seen) i),
+  SELECT i.beyond, i.beyond > 0 AND (SELECT count(*) FROM looked) < {candidates} AS is_short
+  FROM (SELECT least((SELECT beyond FROM first), (SELECT beyond FROM wider)) AS beyond) i),
 last_look AS MATERIALIZED (
   SELECT l.*
   FROM (SELECT whole AS query, '{}'::int[] AS tiers, '{}'::int[] AS accompanied FROM asked WHERE (SELECT is_short FROM look)) a
@@ -193,9 +192,7 @@ matching AS MATERIALIZED (
   UNION ALL
   SELECT l.rev_id, l.chunk_no, {source_of}, l.score
   FROM (
-    SELECT * FROM first_look WHERE (SELECT NOT is_wide AND is_short IS NOT TRUE FROM look)
-    UNION ALL
-    SELECT * FROM wider_look WHERE (SELECT is_short IS NOT TRUE FROM look)
+    SELECT * FROM looked WHERE (SELECT is_short IS NOT TRUE FROM look)
     UNION ALL
     SELECT * FROM last_look) l
   ORDER BY score DESC, source_id, chunk_no
