@@ -1,18 +1,21 @@
 """Asking a corpus from asyncio: as `Retriever`, in every argument and decision."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine, Generator
+from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 import psycopg
 from psycopg_pool import PoolTimeout
 
 from headwater.answering.asking import AnyRetriever, Asked
+from headwater.answering.assembly import Answered
 from headwater.models import RetrievalResult
 from headwater.store import db
 from headwater.store.effects import Batch, Call, Rows, Steps
 from headwater.store.statements import statement
+
+T = TypeVar("T")
 
 
 class AsyncRetriever(AnyRetriever[Coroutine[Any, Any, RetrievalResult]]):
@@ -30,10 +33,17 @@ class AsyncRetriever(AnyRetriever[Coroutine[Any, Any, RetrievalResult]]):
     async def _answer(self, checked: Callable[[], Asked]) -> RetrievalResult:
         asked = checked()
         async with asked.audit:
-            with self._request(asked.question) as request, db.translated(self._schema):
-                return await self._walk(self._steps(asked, request))
+            return (await self._answered(asked)).result
 
-    async def _walk(self, steps: Steps) -> RetrievalResult:
+    async def _answered(self, asked: Asked) -> Answered:
+        with self._request(asked.question) as request, db.translated(self._schema):
+            return await self._walk(self._steps(asked, request))
+
+    async def _merged(self, libraries: Sequence[str], answers: Sequence[Answered], whole: Asked) -> RetrievalResult:
+        with db.translated(self._schema):
+            return await self._walk(self._merging(libraries, answers, whole))
+
+    async def _walk(self, steps: Steps[T]) -> T:
         try:
             while (effect := steps.next()) is not None:
                 try:

@@ -1,29 +1,25 @@
-"""Several libraries, of which a router says where to look. Each is searched alone, and says what it found."""
+"""Several libraries, of which a router says where to look. Each is searched alone, and what they found is one answer."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Final, Generic, TypeVar
 
-from headwater.answering.assembly import cited_end
-from headwater.answering.blocks import Room, fill
-from headwater.answering.finding import all_exact
+from headwater.answering.asking import Asked
+from headwater.answering.assembly import Answered
+from headwater.answering.hooks import Hooks
 from headwater.answering.host_code import check_not_async, given_at_once
 from headwater.answering.redaction import redacted_text
+from headwater.async_retriever import AsyncRetriever
 from headwater.errors import LimitError, ValidationError
-from headwater.fusion import fuse_reciprocal_rank
 from headwater.ids import SCOPE_PART
-from headwater.limits import CONTEXT_TOKENS, RESULT_BYTES, RRF_K, TOP_K
-from headwater.models import Authorization, Citation, Hit, RetrievalResult, Scope
-from headwater.prompts import arrange, check_post_processors
+from headwater.models import Authorization, RetrievalResult, Scope
+from headwater.prompts import check_post_processors
 from headwater.prompts.expansion import Expansion
-from headwater.prompts.keys import key_of
+from headwater.retriever import Retriever
 from headwater.store.db import POOL_SIZE
 
-if TYPE_CHECKING:
-    from headwater.async_retriever import AsyncRetriever
-    from headwater.prompts import PostProcessor
-    from headwater.retriever import Retriever
+R = TypeVar("R", Retriever, AsyncRetriever)
 
 LIBRARIES_MAX: Final = 32
 Router = Callable[[str, Sequence[str]], Iterable[str]]
@@ -35,7 +31,8 @@ Libs = Mapping[str, Scope] | Sequence[tuple[str, Scope]]
 class LibrariesResult(RetrievalResult):
     """What several libraries gave. ``searched`` names them; ``is_routed`` says that the router chose them.
 
-    ``rerank_error`` and ``check_error`` are of some of them at least: with the latter, others may have hits all the same.
+    ``rerank_error`` and ``check_error`` are of some of them at least: with the latter, others may have hits all the same, unless it
+    was the look at the whole that failed.
     """
 
     searched: tuple[str, ...]
@@ -44,21 +41,28 @@ class LibrariesResult(RetrievalResult):
 
 @dataclass(frozen=True, slots=True)
 class _Routed:
-    """One question to several libraries, with what they share."""
+    """One question to several libraries: what each is asked, and what all of them are."""
 
     libraries: tuple[str, ...]
     is_routed: bool
-    top_k: int
-    rrf_k: int
-    room: Room
-    steps: "tuple[PostProcessor, ...]"  # post-processors over what all libraries gave
-    arguments: Mapping[str, Any]
+    asked: tuple[Asked, ...]
+    whole: Asked  # of all their corpora, with the post-processors over what all of them gave
+
+    def result(self, of_all: RetrievalResult) -> LibrariesResult:
+        return LibrariesResult(**dict(of_all), searched=self.libraries, is_routed=self.is_routed)
 
 
-class _Shelf:
+class _Shelf(Generic[R]):
     """The libraries there are, and which of them a question goes to."""
 
-    def __init__(self, libraries: Libs, router: Router | None) -> None:
+    _asks_through: ClassVar[type]
+
+    def __init__(self, retriever: R, libraries: Libs, router: Router | None = None) -> None:
+        self._retriever: R = retriever
+        if not isinstance(retriever, self._asks_through):
+            raise ValidationError(
+                f"{type(self).__name__} asks through a headwater.{self._asks_through.__name__}: give that as retriever."
+            )
         pairs = list(libraries.items()) if isinstance(libraries, Mapping) else list(libraries)
         if not pairs:
             raise ValidationError('libraries must name at least one: {"handbook": Scope(…)}.')
@@ -122,116 +126,69 @@ class _Shelf:
                 "post_processors lay the passages out before one of them reads around the passages, which is done in each library "
                 "alone, and what they lay out is the whole: name a layout, such as lost_in_middle, behind window and parent."
             )
+        settled: dict[str, Any] = {**arguments, "authorization": authorization} | (
+            {"post_processors": steps[:alone]} if steps else {}
+        )
+        asked = [self._retriever._asked(query, scope=self.scope(one), **settled) for one in libraries]
+        question, audit = asked[0].question, asked[0].audit
+        corpora = dict.fromkeys(each.question.scopes[0] for each in asked)
         return _Routed(
             libraries=libraries,
             is_routed=is_routed,
-            top_k=TOP_K.check(arguments.get("top_k", TOP_K.default)),
-            rrf_k=RRF_K.check(arguments.get("rrf_k", RRF_K.default)),
-            room=Room.within(
-                max_result_bytes=RESULT_BYTES.check(arguments.get("max_result_bytes", RESULT_BYTES.default)),
-                max_context_tokens=CONTEXT_TOKENS.check(arguments.get("max_context_tokens", CONTEXT_TOKENS.default)),
-            ),
-            steps=steps[alone:],
-            arguments={**arguments, "authorization": authorization}
-            | ({"post_processors": steps[:alone]} if steps else {}),
+            asked=tuple(replace(each, audit=audit.of_part()) for each in asked),
+            whole=Asked(replace(question, scopes=tuple(corpora)), Hooks(post_processors=steps[alone:]), audit),
         )
 
 
-class Libraries(_Shelf):
+class Libraries(_Shelf[Retriever]):
     """Searches the libraries that ``router`` names, or all of them, through one retriever, which stays its owner's."""
 
-    def __init__(self, retriever: "Retriever", libraries: Libs, router: Router | None = None) -> None:
-        super().__init__(libraries, router)
-        self._retriever = retriever
+    _asks_through = Retriever
 
     def retrieve(self, query: str, *, authorization: Authorization, **arguments: Any) -> LibrariesResult:
         """The best of all libraries, each searched as `Retriever.retrieve` does with these arguments.
 
         Ranks are fused: the first of each library before the second of any. The same passage in two libraries is two
-        passages, and each says in its provenance where it was found. Limits hold for the whole.
+        passages, and each says in its provenance where it was found. Limits hold for the whole. When all have answered, and
+        again behind post-processors of yours, the store is asked once more what of it may be shown.
         """
         routed = self.routed(query, authorization, arguments)
-        return _merged(
-            routed,
-            [self._retriever.retrieve(query, scope=self.scope(one), **routed.arguments) for one in routed.libraries],
-        )
+        with routed.whole.audit:
+            answers = [self._retriever._answered(each) for each in routed.asked]
+            return routed.result(self._retriever._merged(routed.libraries, answers, routed.whole))
 
 
-class AsyncLibraries(_Shelf):
+class AsyncLibraries(_Shelf[AsyncRetriever]):
     """`Libraries` for asyncio, over an `AsyncRetriever`."""
 
-    def __init__(self, retriever: "AsyncRetriever", libraries: Libs, router: Router | None = None) -> None:
-        super().__init__(libraries, router)
-        self._retriever = retriever
+    _asks_through = AsyncRetriever
 
     async def retrieve(self, query: str, *, authorization: Authorization, **arguments: Any) -> LibrariesResult:
         """See `Libraries.retrieve`. Searches side by side: code of yours may be called for several libraries at once.
 
-        If one of them fails, so does the whole, when those have ended that had begun: each tells what it withheld.
+        If one of them fails, so does the whole, when those have ended that had begun, and what they withheld is told.
         """
         routed = await asyncio.to_thread(self.routed, query, authorization, arguments)
-        # As many as the retriever has connections. A reranker has bounds of its own on how many calls of it run at once.
-        turns = asyncio.Semaphore(POOL_SIZE if arguments.get("reranker") is None else 1)
+        async with routed.whole.audit:
+            answers = await self._answers(routed.asked)
+            return routed.result(await self._retriever._merged(routed.libraries, answers, routed.whole))
 
+    async def _answers(self, asked: Sequence[Asked]) -> list[Answered]:
+        # As many as the retriever has connections. A reranker has bounds of its own on how many calls of it run at once.
+        turns = asyncio.Semaphore(POOL_SIZE if asked[0].hooks.reranker is None else 1)
         errors: list[Exception] = []
 
-        async def search(library_id: str) -> RetrievalResult | None:
+        async def answer(one: Asked) -> Answered | None:
             async with turns:
                 if errors:  # nobody would read it
                     return None
                 try:
-                    return await self._retriever.retrieve(query, scope=self.scope(library_id), **routed.arguments)
-                except Exception as error:  # noqa: BLE001 - raised when the others have told what they withheld
+                    return await self._retriever._answered(one)
+                except Exception as error:  # noqa: BLE001 - raised when the others have ended
                     errors.append(error)
                     return None
 
-        results = await asyncio.gather(*map(search, routed.libraries))
+        answers = await asyncio.gather(*map(answer, asked))
         if errors:
             raise errors[0]
-        return await asyncio.to_thread(_merged, routed, [each for each in results if each is not None])
-
-
-_Place = tuple[int, int]  # of the library, of the hit in it
-
-
-def _merged(routed: _Routed, results: Sequence[RetrievalResult]) -> LibrariesResult:
-    """One result of several. A passage is named by its library and its place there, so that none is taken for another."""
-    hits: dict[_Place, Hit] = {}
-    citations: dict[_Place, Citation] = {}
-    for number, (library_id, result) in enumerate(zip(routed.libraries, results, strict=True)):
-        for place, (hit, citation) in enumerate(zip(result.hits, result.citations, strict=True)):
-            provenance = hit.provenance.model_copy(update={"library_id": library_id})
-            hits[number, place] = hit.model_copy(update={"provenance": provenance})
-            citations[number, place] = citation.model_copy(update={"provenance": provenance})
-    legs = [[place for place in hits if place[0] == number] for number in range(len(results))]
-    best = [fused.item for fused in fuse_reciprocal_rank(legs, routed.rrf_k)][: routed.top_k]
-    query = results[0].query
-    arranged = arrange(routed.steps, query, [hits[place] for place in best])
-    blocks = fill(arranged.hits, room=routed.room, layout=arranged.layout)
-    places = {key_of(hits[place]): place for place in best}
-    return LibrariesResult(
-        query=query,
-        text=blocks.text,
-        hits=blocks.hits,
-        citations=tuple(_cited(citations[places[key_of(hit)]], hits[places[key_of(hit)]], hit) for hit in blocks.hits),
-        truncated=blocks.truncated or any(result.truncated for result in results),
-        generation=None,
-        lexical_is_exact=all_exact(result.lexical_is_exact for result in results),
-        rerank_error=_all_errors(result.rerank_error for result in results),
-        check_error=_all_errors(result.check_error for result in results),
-        searched=routed.libraries,
-        is_routed=routed.is_routed,
-    )
-
-
-def _cited(citation: Citation, found: Hit, shown: Hit) -> Citation:
-    """The citation of what is shown: a passage that was shortened for the whole ends earlier, and has the id of the whole."""
-    end = cited_end(citation.start, citation.end, found=found.text, shown=shown.text)
-    return citation.model_copy(
-        update={"citation_id": shown.provenance.citation_id, "provenance": shown.provenance, "end": end}
-    )
-
-
-def _all_errors(errors: Iterable[str | None]) -> str | None:
-    """What went wrong in some of the libraries, each sentence once."""
-    return " ".join(dict.fromkeys(error for error in errors if error)) or None
+        return [each for each in answers if each is not None]

@@ -1,18 +1,21 @@
 """Asking a corpus, and waiting for the answer."""
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Self
+from typing import Self, TypeVar
 
 import psycopg
 from psycopg_pool import PoolTimeout
 
 from headwater.answering.asking import AnyRetriever, Asked
+from headwater.answering.assembly import Answered
 from headwater.models import RetrievalResult
 from headwater.store import db
 from headwater.store.effects import Batch, Call, Rows, Steps
 from headwater.store.statements import statement
+
+T = TypeVar("T")
 
 
 class Retriever(AnyRetriever[RetrievalResult]):
@@ -32,10 +35,20 @@ class Retriever(AnyRetriever[RetrievalResult]):
 
     def _answer(self, checked: Callable[[], Asked]) -> RetrievalResult:
         asked = checked()
-        with asked.audit, self._request(asked.question) as request, db.translated(self._schema):
+        with asked.audit:
+            return self._answered(asked).result
+
+    def _answered(self, asked: Asked) -> Answered:
+        """What is found, before the host is told what was withheld."""
+        with self._request(asked.question) as request, db.translated(self._schema):
             return self._walk(self._steps(asked, request))
 
-    def _walk(self, steps: Steps) -> RetrievalResult:
+    def _merged(self, libraries: Sequence[str], answers: Sequence[Answered], whole: Asked) -> RetrievalResult:
+        """What it answered of several libraries, as one result."""
+        with db.translated(self._schema):
+            return self._walk(self._merging(libraries, answers, whole))
+
+    def _walk(self, steps: Steps[T]) -> T:
         try:
             while (effect := steps.next()) is not None:
                 try:

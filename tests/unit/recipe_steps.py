@@ -7,6 +7,7 @@ from typing import Any
 import psycopg
 
 from headwater import AccessDenied, Authorization, RetrievalResult, Scope
+from headwater.answering.assembly import Answered
 from headwater.answering.hooks import Hooks
 from headwater.answering.recheck import Audit
 from headwater.answering.recipe import Means, recipe
@@ -73,7 +74,7 @@ def verdict(rev_id: int, *, is_granted: bool = True, is_alive: bool = True, sens
 class Walk:
     """Runs what the recipe calls, and stops at each batch of statements."""
 
-    steps: Steps
+    steps: Steps[Answered]
     audit: Audit
 
     def __post_init__(self) -> None:
@@ -101,7 +102,7 @@ class Walk:
 
     @property
     def result(self) -> RetrievalResult:
-        return self.steps.result
+        return self.steps.result.result
 
     def _run_calls(self) -> None:
         while isinstance(effect := self.steps.next(), Call):

@@ -3,17 +3,19 @@
 import asyncio
 import threading
 from collections.abc import Iterable, Sequence
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from headwater import Authorization, Hit, LimitError, RetrievalResult, Scope, StoreError, ValidationError
+from headwater import Authorization, Hit, LimitError, Scope, StoreError, ValidationError
+from headwater.answering.asking import Asked
+from headwater.answering.assembly import Answered
 from headwater.libraries import AsyncLibraries, Libraries, LibrariesResult
 from headwater.prompts import LostInTheMiddle
 from headwater.rerankers.fake import FakeReranker
 from headwater.store.db import POOL_SIZE
-from tests.unit.passages import AsyncFound, Found, make_hit, make_result
+from tests.unit.found_libraries import AsyncStanding, Shelves, Standing
+from tests.unit.passages import make_hit
 
 ALICE = Authorization(principal_id="alice", tenant_id="t1")
 
@@ -22,20 +24,19 @@ def scope(corpus: str) -> Scope:
     return Scope(tenant_id="t1", resource_id="docs", corpus_id=corpus)
 
 
-SHELVES = {"hr": scope("people"), "it": scope("machines"), "law": scope("law")}
+LIBRARIES = {"hr": scope("people"), "it": scope("machines"), "law": scope("law")}
 FOUND = {
-    "t1/docs/people": [make_hit(f"people {n}", chunk_id=f"p{n}#0001", corpus="people") for n in (1, 2, 3)],
-    "t1/docs/machines": [make_hit(f"machines {n}", chunk_id=f"m{n}#0001", corpus="machines") for n in (1, 2)],
-    "t1/docs/law": [],
+    "people": [make_hit(f"people {n}", chunk_id=f"p{n}#0001", corpus="people") for n in (1, 2, 3)],
+    "machines": [make_hit(f"machines {n}", chunk_id=f"m{n}#0001", corpus="machines") for n in (1, 2)],
+    "law": [],
 }
 
 
 def ask(router: Any = None, **arguments: Any) -> tuple[LibrariesResult, list[str]]:
     """The answer, and the corpora that were searched for it."""
-    found = Found(FOUND)
-    libraries = Libraries(found, SHELVES, router)  # type: ignore[arg-type]  # a stand-in for a retriever
-    result = libraries.retrieve("q", authorization=ALICE, **arguments)
-    return result, [given["scope"].corpus_id for _, given in found.asked]
+    shelves = Shelves(FOUND)
+    result = Libraries(Standing(shelves), LIBRARIES, router).retrieve("q", authorization=ALICE, **arguments)
+    return result, [asked.question.scopes[0].corpus_id for asked in shelves.asked]
 
 
 def test_the_router_says_where_to_look() -> None:
@@ -83,9 +84,8 @@ def test_the_first_of_each_come_before_the_second_of_any() -> None:
 
 def test_the_same_passage_in_two_libraries_is_two() -> None:
     hit = make_hit("shared", corpus="people")
-    found = Found({"t1/docs/people": [hit]})
     two = [("one", scope("people")), ("two", scope("people"))]
-    result = Libraries(found, two).retrieve("q", authorization=ALICE)  # type: ignore[arg-type]  # a stand-in
+    result = Libraries(Standing(Shelves({"people": [hit]})), two).retrieve("q", authorization=ALICE)
 
     assert [(hit.text, hit.provenance.library_id) for hit in result.hits] == [("shared", "one"), ("shared", "two")]
 
@@ -112,17 +112,21 @@ def test_the_other_arguments_are_those_of_a_search_and_the_router_hears_what_the
         heard.append(query)
         return ["law"]
 
-    found = Found(FOUND)
-    libraries = Libraries(found, SHELVES, router)  # type: ignore[arg-type]  # a stand-in for a retriever
+    shelves = Shelves(FOUND)
+    libraries = Libraries(Standing(shelves), LIBRARIES, router)
 
     def hide(text: str) -> str:
         return text.replace("secret", "***")
 
     libraries.retrieve("a secret", authorization=ALICE, lexical="bm25", redactor=hide)
     assert heard == ["a ***"]
-    assert found.asked == [
-        ("a secret", {"authorization": ALICE, "scope": scope("law"), "lexical": "bm25", "redactor": hide})
-    ]
+    (asked,) = shelves.asked
+    assert (asked.question.query, asked.question.authorization, asked.question.scopes) == (
+        "a secret",
+        ALICE,
+        (scope("law"),),
+    )
+    assert asked.question.lexical == "bm25" and asked.hooks.redactor is hide
 
 
 @pytest.mark.parametrize("argument", [{"scope": scope("law")}, {"scopes": ()}, {"generation": 3}])
@@ -140,13 +144,21 @@ def test_ids_are_one_each() -> None:
         {"a b": scope("x")},
     ):
         with pytest.raises(ValidationError):
-            Libraries(Found([]), libraries)  # type: ignore[arg-type]  # what an untyped host may pass
+            Libraries(Standing(Shelves({})), libraries)  # type: ignore[arg-type]  # what an untyped host may pass
     with pytest.raises(LimitError):
-        Libraries(Found([]), {str(n): scope("x") for n in range(33)})  # type: ignore[arg-type]  # a stand-in
+        Libraries(Standing(Shelves({})), {str(n): scope("x") for n in range(33)})
+
+
+def test_each_kind_of_libraries_asks_through_its_own_kind_of_retriever() -> None:
+    shelves = Shelves(FOUND)
+    with pytest.raises(ValidationError, match=r"^Libraries asks through a headwater\.Retriever"):
+        Libraries(AsyncStanding(shelves), LIBRARIES)  # type: ignore[arg-type]  # what an untyped host may pass
+    with pytest.raises(ValidationError, match=r"^AsyncLibraries asks through a headwater\.AsyncRetriever"):
+        AsyncLibraries(Standing(shelves), LIBRARIES)  # type: ignore[arg-type]  # the same
 
 
 def test_a_blank_query_asks_no_router() -> None:
-    libraries = Libraries(Found(FOUND), SHELVES, fails_loudly)  # type: ignore[arg-type]  # a stand-in for a retriever
+    libraries = Libraries(Standing(Shelves(FOUND)), LIBRARIES, fails_loudly)
 
     assert libraries.retrieve(" ", authorization=ALICE).hits == ()
     with pytest.raises(ValidationError, match="query"):
@@ -158,7 +170,7 @@ def fails_loudly(query: str, ids: Sequence[str]) -> list[str]:
 
 
 async def test_an_async_retriever_is_awaited() -> None:
-    libraries = AsyncLibraries(AsyncFound(FOUND), SHELVES, lambda *_: ["hr"])  # type: ignore[arg-type]  # a stand-in
+    libraries = AsyncLibraries(AsyncStanding(Shelves(FOUND)), LIBRARIES, lambda *_: ["hr"])
 
     assert [hit.text for hit in (await libraries.retrieve("q", authorization=ALICE, top_k=2)).hits] == [
         "people 1",
@@ -166,53 +178,53 @@ async def test_an_async_retriever_is_awaited() -> None:
     ]
 
 
-class Meeting(AsyncFound):
+class Meeting(AsyncStanding):
     """Answers when ``size`` searches are under way, and counts how many there were at once, and in all."""
 
     def __init__(self, size: int, fails: bool = False) -> None:
-        super().__init__(FOUND)
+        super().__init__(Shelves(FOUND))
         self._size, self._fails = size, fails
         self._all_there = asyncio.Event()
         self.now = self.most = 0
 
-    async def retrieve(self, query: str, **arguments: Any) -> RetrievalResult:  # type: ignore[override]  # the same, awaited
+    async def _answered(self, asked: Asked) -> Answered:
         self.now += 1
         self.most = max(self.most, self.now)
         if self.now == self._size:
             self._all_there.set()
         await asyncio.wait_for(self._all_there.wait(), 30)
         self.now -= 1
-        result = Found.retrieve(self, query, **arguments)
+        answered = self.shelves.answered(asked)
         if self._fails:
-            raise StoreError(f"{arguments['scope'].corpus_id} is away.")
-        return result
+            raise StoreError(f"{asked.question.scopes[0].corpus_id} is away.")
+        return answered
 
 
 async def test_async_libraries_are_searched_side_by_side_as_far_as_there_are_connections() -> None:
-    shelves = {f"l{n}": scope("people") for n in range(POOL_SIZE + 2)}
+    libraries = {f"l{n}": scope("people") for n in range(POOL_SIZE + 2)}
     meeting = Meeting(POOL_SIZE)
-    result = await AsyncLibraries(meeting, shelves).retrieve("q", authorization=ALICE)  # type: ignore[arg-type]  # a stand-in
+    result = await AsyncLibraries(meeting, libraries).retrieve("q", authorization=ALICE)
 
-    assert meeting.most == POOL_SIZE and len(meeting.asked) == len(shelves)
+    assert meeting.most == POOL_SIZE and len(meeting.shelves.asked) == len(libraries)
     assert [hit.provenance.library_id for hit in result.hits] == ["l0", "l1", "l2", "l3", "l4"]
 
 
 async def test_a_reranker_is_asked_by_one_library_after_the_other() -> None:
     """Two calls at once is all that one may have unless its host says more."""
     meeting = Meeting(1)
-    libraries = AsyncLibraries(meeting, SHELVES)  # type: ignore[arg-type]  # a stand-in
+    libraries = AsyncLibraries(meeting, LIBRARIES)
     await libraries.retrieve("q", authorization=ALICE, reranker=FakeReranker())
 
-    assert meeting.most == 1 and len(meeting.asked) == 3
+    assert meeting.most == 1 and len(meeting.shelves.asked) == 3
 
 
 async def test_a_library_that_fails_lets_the_others_end_and_no_more_begin() -> None:
-    shelves = {f"l{n}": scope("people") for n in range(POOL_SIZE + 2)}
+    libraries = {f"l{n}": scope("people") for n in range(POOL_SIZE + 2)}
     meeting = Meeting(POOL_SIZE, fails=True)
     with pytest.raises(StoreError, match="people is away"):
-        await AsyncLibraries(meeting, shelves).retrieve("q", authorization=ALICE)  # type: ignore[arg-type]  # a stand-in
+        await AsyncLibraries(meeting, libraries).retrieve("q", authorization=ALICE)
 
-    assert len(meeting.asked) == POOL_SIZE and not meeting.now
+    assert len(meeting.shelves.asked) == POOL_SIZE and not meeting.now
 
 
 async def test_what_a_host_gives_runs_beside_the_event_loop() -> None:
@@ -231,7 +243,7 @@ async def test_what_a_host_gives_runs_beside_the_event_loop() -> None:
         ran_in.add(threading.current_thread())
         return text
 
-    libraries = AsyncLibraries(AsyncFound(FOUND), SHELVES, router)  # type: ignore[arg-type]  # a stand-in
+    libraries = AsyncLibraries(AsyncStanding(Shelves(FOUND)), LIBRARIES, router)
     await libraries.retrieve("q", authorization=ALICE, post_processors=(Step(),), redactor=redactor)
 
     assert ran_in and threading.current_thread() not in ran_in
@@ -259,11 +271,9 @@ def test_a_layout_before_what_each_library_reads_alone_is_refused(steps: str) ->
 @pytest.mark.parametrize("name", ["rerank_error", "check_error"])
 def test_what_went_wrong_in_some_library_is_said_once_for_all(name: str) -> None:
     def said(*errors: str | None) -> str | None:
-        results = [make_result(make_hit(f"text {n}")).model_copy(update={name: e}) for n, e in enumerate(errors)]
-        answers = iter(results)
-        found = SimpleNamespace(retrieve=lambda query, **_: next(answers))
-        shelves = {f"l{n}": scope(f"c{n}") for n in range(len(errors))}
-        libraries = Libraries(found, shelves)  # type: ignore[arg-type]  # a stand-in for a retriever
+        corpora = {f"c{n}": [make_hit(f"text {n}", chunk_id=f"s{n}#0001")] for n in range(len(errors))}
+        shelves = Shelves(corpora, {f"c{n}": {name: error} for n, error in enumerate(errors)})
+        libraries = Libraries(Standing(shelves), {f"l{n}": scope(f"c{n}") for n in range(len(errors))})
         error: str | None = getattr(libraries.retrieve("q", authorization=ALICE), name)
         return error
 
@@ -275,11 +285,8 @@ def test_what_went_wrong_in_some_library_is_said_once_for_all(name: str) -> None
 @pytest.mark.parametrize(("length", "end"), [(8, 105), (30, 130), (3, 103)], ids=["whole", "shortened", "lengthened"])
 def test_a_redacted_passage_that_is_cut_is_cited_as_the_library_cited_it(length: int, end: int) -> None:
     """ "people 1" has eight characters: only a passage of as many was not changed in length."""
-    result = make_result(make_hit("people 1"))
-    (citation,) = result.citations
-    cited = citation.model_copy(update={"start": 100, "end": 100 + length})
-    found = SimpleNamespace(retrieve=lambda query, **_: result.model_copy(update={"citations": (cited,)}))
-    libraries = Libraries(found, {"hr": scope("people")})  # type: ignore[arg-type]  # a stand-in for a retriever
+    shelves = Shelves({"people": [make_hit("people 1")]}, starts=100, lengths=length)
+    libraries = Libraries(Standing(shelves), {"hr": scope("people")})
     answer = libraries.retrieve("q", authorization=ALICE, max_result_bytes=len("[src#0001] ") + 5)
 
     assert answer.hits[0].text == "peopl" and answer.truncated
@@ -287,11 +294,9 @@ def test_a_redacted_passage_that_is_cut_is_cited_as_the_library_cited_it(length:
 
 
 def test_passages_of_two_libraries_with_one_id_are_cited_by_their_corpora() -> None:
-    found = Found(
-        {"t1/docs/people": [make_hit("one", corpus="people")], "t1/docs/law": [make_hit("two", corpus="law")]}
-    )
-    shelves = [("hr", scope("people")), ("law", scope("law"))]
-    result = Libraries(found, shelves).retrieve("q", authorization=ALICE)  # type: ignore[arg-type]  # a stand-in
+    shelves = Shelves({"people": [make_hit("one", corpus="people")], "law": [make_hit("two", corpus="law")]})
+    two = [("hr", scope("people")), ("law", scope("law"))]
+    result = Libraries(Standing(shelves), two).retrieve("q", authorization=ALICE)
 
     names = ["docs/people/src#0001", "docs/law/src#0001"]
     assert result.text == f"[{names[0]}] one\n\n[{names[1]}] two"
@@ -301,7 +306,8 @@ def test_passages_of_two_libraries_with_one_id_are_cited_by_their_corpora() -> N
 
 
 def test_one_corpus_in_two_libraries_is_cited_by_the_libraries() -> None:
-    found = Found({"t1/docs/people": [make_hit("shared", corpus="people")]})
-    result = Libraries(found, [("one", scope("people")), ("two", scope("people"))]).retrieve("q", authorization=ALICE)  # type: ignore[arg-type]  # a stand-in
+    shelves = Shelves({"people": [make_hit("shared", corpus="people")]})
+    two = [("one", scope("people")), ("two", scope("people"))]
+    result = Libraries(Standing(shelves), two).retrieve("q", authorization=ALICE)
 
     assert [one.citation_id for one in result.citations] == ["one/docs/people/src#0001", "two/docs/people/src#0001"]

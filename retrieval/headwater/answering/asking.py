@@ -2,11 +2,14 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
+from headwater.answering.assembly import Answered
+from headwater.answering.gate import Gate
 from headwater.answering.hooks import Hooks, KnownRerankers, OnRerankError
 from headwater.answering.host_code import check_not_async
+from headwater.answering.merging import merged
 from headwater.answering.recheck import Audit, OnAccessDenied
 from headwater.answering.recipe import Means, recipe
 from headwater.answering.redaction import Redactor
@@ -15,7 +18,7 @@ from headwater.errors import ValidationError
 from headwater.fusion import Fusion
 from headwater.ids import check_schema
 from headwater.limits import CONTEXT_TOKENS, RESULT_BYTES, RRF_K, TOP_K
-from headwater.models import Authorization, Scope
+from headwater.models import Authorization, RetrievalResult, Scope
 from headwater.prompts import PostProcessor
 from headwater.rerankers import Reranker
 from headwater.rewriting import Rewriter
@@ -131,8 +134,8 @@ class AnyRetriever(ABC, Generic[Answer]):
         the prompt shows. `AsyncRetriever` runs all of it, and models too, in threads, so that the event loop goes on.
         """
 
-        def checked() -> Asked:
-            question = Question.checked(
+        return self._answer(
+            lambda: self._asked(
                 query,
                 authorization=authorization,
                 scope=scope,
@@ -143,23 +146,43 @@ class AnyRetriever(ABC, Generic[Answer]):
                 fusion=fusion,
                 rrf_k=rrf_k,
                 filter=filter,
+                reranker=reranker,
+                on_rerank_error=on_rerank_error,
                 sensitivities=sensitivities,
                 generation=generation,
                 exact=exact,
                 max_result_bytes=max_result_bytes,
                 max_context_tokens=max_context_tokens,
-            )
-            hooks = Hooks.checked(
-                reranker=self._rerankers.bounded(reranker),
-                on_rerank_error=on_rerank_error,
+                on_access_denied=on_access_denied,
                 redactor=redactor,
                 rewriter=rewriter,
                 post_processors=post_processors,
-                on_access_denied=on_access_denied,
             )
-            return Asked(question, hooks, Audit(on_access_denied))
+        )
 
-        return self._answer(checked)
+    def _asked(
+        self,
+        query: str,
+        *,
+        reranker: Reranker | None = None,
+        on_rerank_error: OnRerankError = "raise",
+        on_access_denied: OnAccessDenied | None = None,
+        redactor: Redactor | None = None,
+        rewriter: Rewriter | None = None,
+        post_processors: str | Sequence[PostProcessor] = (),
+        **arguments: Any,
+    ) -> Asked:
+        """Arguments of `retrieve`, checked: those of a question, and code of the host's."""
+        question = Question.checked(query, **arguments)
+        hooks = Hooks.checked(
+            reranker=self._rerankers.bounded(reranker),
+            on_rerank_error=on_rerank_error,
+            redactor=redactor,
+            rewriter=rewriter,
+            post_processors=post_processors,
+            on_access_denied=on_access_denied,
+        )
+        return Asked(question, hooks, Audit(on_access_denied))
 
     @abstractmethod
     def _make_pool(self) -> None:
@@ -172,7 +195,7 @@ class AnyRetriever(ABC, Generic[Answer]):
     def _answer(self, checked: Callable[[], Asked]) -> Answer:
         """Checks what is asked, and walks the recipe to its result."""
 
-    def _steps(self, asked: Asked, request: Span) -> Steps:
+    def _steps(self, asked: Asked, request: Span) -> Steps[Answered]:
         return Steps(recipe(asked.question, self._means, asked.hooks, asked.audit, request=request))
 
     def _request(self, question: Question) -> Span:
@@ -185,3 +208,8 @@ class AnyRetriever(ABC, Generic[Answer]):
             fusion=question.fusion,
             exact=question.exact,
         )
+
+    def _merging(self, libraries: Sequence[str], answers: Sequence[Answered], whole: Asked) -> Steps[RetrievalResult]:
+        query = answers[0].result.query  # what the redactor left of it
+        gate = Gate(replace(whole.question, queries=(query,)), self._schema, whole.audit)
+        return Steps(merged(libraries, answers, gate, whole.hooks))

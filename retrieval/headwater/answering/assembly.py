@@ -7,6 +7,7 @@ from typing import Final, Literal
 
 from headwater.answering.blocks import Room, fill
 from headwater.models import Citation, Hit, Provenance, RetrievalResult, Scores, Trust
+from headwater.prompts.keys import key_of
 from headwater.sensitivity import SENSITIVITIES
 from headwater.store.question import Question
 from headwater.store.rows import Candidate
@@ -20,6 +21,20 @@ class Passage:
 
     candidate: Candidate
     hit: Hit
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A result, and the passages that were arranged for it: whoever shows it together with others looks at them again."""
+
+    result: RetrievalResult
+    best: Sequence[Passage] = ()
+
+    @property
+    def passages(self) -> list[Passage]:
+        """What is shown, as it is shown."""
+        candidates = {key_of(one.hit): one.candidate for one in self.best}
+        return [Passage(candidates[key_of(hit)], hit) for hit in self.result.hits]
 
 
 # The values come from our own types and were checked when they were read: validating each again would cost more than

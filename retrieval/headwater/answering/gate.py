@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
 
 import psycopg
 
@@ -16,10 +16,15 @@ from headwater.answering.assembly import Passage, passage
 from headwater.answering.ranking import Ranked
 from headwater.answering.recheck import Audit, Verdict, recheck_statement
 from headwater.answering.redaction import Redactor, redacted
+from headwater.models import RetrievalResult
 from headwater.sensitivity import SENSITIVITIES
 from headwater.store.effects import Effect, called, fetched
 from headwater.store.question import Question
 from headwater.store.rows import Candidate
+
+UNCHECKED: Final = (
+    "Postgres did not say what may still be shown ({}), so nothing is. That is no empty answer: ask again."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +105,13 @@ class Supply:
     def _passage(self, one: Ranked) -> Passage:
         self._given += 1
         return passage(one.candidate, one.scores, one.retrieval, rank=self._given, at=self._at)
+
+
+def checked(result: RetrievalResult, audit: Audit) -> RetrievalResult:
+    """``result``, which says so if it is empty because a look failed."""
+    return (
+        result if audit.failure is None else result.model_copy(update={"check_error": UNCHECKED.format(audit.failure)})
+    )
 
 
 def _relabelled(one: Ranked, levels: Mapping[int, int]) -> Ranked:

@@ -5,7 +5,7 @@ again, once for each distinct source, before a reranker sees anything and again 
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Self
@@ -71,10 +71,16 @@ class Audit:
         """Somebody listens: only then is the store asked for what it did not give."""
         return self.listener is not None
 
-    @property
-    def n_denied(self) -> int:
-        """How many sources were withheld so far."""
-        return len(self._denied)
+    def of_part(self) -> "Audit":
+        """That of one question of several which are told together: what it hears is told by this one, at the end of all.
+
+        Of a source that two of them looked at, the last look counts. Whether a look failed is each one's own.
+        """
+        return Audit(self.listener, _denied=self._denied, _hits=self._hits)
+
+    def n_denied(self, scopes: Collection[Scope]) -> int:
+        """How many sources of these corpora were withheld so far."""
+        return sum(scope in scopes for scope, _ in self._denied)
 
     def kept_back(self, scope: Scope, rows: Iterable[Sequence[Any]]) -> None:
         """Sources that the store kept back by itself. What a recheck says of one of them counts instead."""

@@ -4,29 +4,26 @@ The recipe is a generator that yields what it waits for and gets the answer, so 
 waits. Each step is a function, here or in the module that it is imported from.
 """
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import psycopg
 
-from headwater.answering.assembly import Passage, assemble
+from headwater.answering.arranging import laid_out
+from headwater.answering.assembly import Answered, Passage, assemble
 from headwater.answering.finding import look
-from headwater.answering.gate import Gate, Supply
+from headwater.answering.gate import Gate, Supply, checked
 from headwater.answering.hooks import Hooks
 from headwater.answering.host_code import failure
 from headwater.answering.ranking import ranked
 from headwater.answering.recheck import Audit, denied_statement
-from headwater.answering.redaction import redacted_query, redacted_text
+from headwater.answering.redaction import redacted_query
 from headwater.embedders import Embedder
 from headwater.errors import RerankError, ValidationError
 from headwater.limits import DIMENSIONS_MAX
 from headwater.models import RetrievalResult
-from headwater.prompts import Arranged, arrange, reach
-from headwater.prompts.expansion import Surroundings
-from headwater.prompts.keys import Key, key_of
-from headwater.prompts.surroundings import read_surroundings, surroundings_statement
 from headwater.rerankers.bounded import Bounded
 from headwater.rerankers.profiles import failure_of
 from headwater.rewriting import variants
@@ -44,9 +41,6 @@ OUTSIDE: Final = (
     "runs inside says is_hosted = False"
 )
 CAREFUL: Final = "reads nothing that is restricted, and all of them are"
-UNCHECKED: Final = (
-    "Postgres did not say what may still be shown ({}), so nothing is. That is no empty answer: ask again."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +53,12 @@ class Means:
     hosted_labels: tuple[int, ...] = ()  # levels of sensitivity that may leave for a reranker outside the process
 
 
-def recipe(question: Question, means: Means, hooks: Hooks, audit: Audit, *, request: Span = OFF) -> Recipe:
+def recipe(question: Question, means: Means, hooks: Hooks, audit: Audit, *, request: Span = OFF) -> Recipe[Answered]:
     """Yields each effect, and wants its answer or the error it met."""
     if not question.is_blank:
         question = yield from _in_words(question, hooks)
     if question.is_blank:  # or the redactor left nothing
-        return assemble(question, (), layout=(), generation=None)
+        return Answered(assemble(question, (), layout=(), generation=None))
     with request.span("embedding.query", queries=len(question.queries)):
         space, vectors = yield from called(lambda: _embedded(question.queries, means.embedder))
     with _searching(question, request):
@@ -83,7 +77,7 @@ def recipe(question: Question, means: Means, hooks: Hooks, audit: Audit, *, requ
             span.set(failed=rerank_error is not None)
         passages = yield from gate.passed(passages)
     with request.span("prompt.assembly") as span:
-        best, layout = yield from _laid_out(passages, supply, gate, means, hooks)
+        best, layout = yield from laid_out(passages, supply, gate, hooks)
         result = assemble(
             question,
             best,
@@ -92,11 +86,10 @@ def recipe(question: Question, means: Means, hooks: Hooks, audit: Audit, *, requ
             lexical_is_exact=finds.lexical_is_exact,
             rerank_error=rerank_error,
         )
-        if audit.failure is not None:
-            result = result.model_copy(update={"check_error": UNCHECKED.format(audit.failure)})
+        result = checked(result, audit)
         span.set(hits=len(result.hits), truncated=result.truncated)
-    _tell(request, result, audit)
-    return result
+    _tell(request, question, result, audit)
+    return Answered(result, best)
 
 
 def _in_words(question: Question, hooks: Hooks) -> Generator[Effect, Any, Question]:
@@ -186,59 +179,12 @@ def _ordered(
     return ordered, failure_of(answer)
 
 
-def _laid_out(
-    passages: list[Passage], supply: Supply, gate: Gate, means: Means, hooks: Hooks
-) -> Generator[Effect, Any, tuple[list[Passage], Sequence[int]]]:
-    """The best passages as a prompt should have them: which matter most, what is shown of each, and where it stands.
-
-    What is taken away while code of a host's arranges them makes room for the next ones, and those are arranged anew: what stands
-    beside a passage decides what is shown of it, and where.
-    """
-    question = gate.question
-    while True:
-        passages = [*passages, *(yield from supply.next(question.top_k - len(passages)))]
-        best = passages[: question.top_k]
-        if gate.has_failed or not best:
-            return [], ()
-        if not hooks.post_processors:
-            return best, range(len(best))
-        arranged, layout = yield from _arranged(best, question, means, hooks)
-        if not hooks.arranges_with_hosts_code:
-            return arranged, layout
-        left = yield from gate.passed(passages)
-        if len(left) == len(passages):
-            labels = {key_of(one.hit): one for one in left}
-            return [_with_label_of(labels[key_of(one.hit)], one) for one in arranged], layout
-        passages = left
-
-
-def _arranged(
-    best: Sequence[Passage], question: Question, means: Means, hooks: Hooks
-) -> Generator[Effect, Any, tuple[list[Passage], Sequence[int]]]:
-    steps, redactor = hooks.post_processors, hooks.redactor
-    around: Mapping[Key, Surroundings] = {}
-    if (wanted := reach(steps)) is not None:
-        candidates = [one.candidate for one in best]
-        (rows,) = yield from fetched(surroundings_statement(means.schema, question, candidates, wanted))
-        around = read_surroundings(rows, candidates)
-    redact = None if redactor is None else lambda text: redacted_text(text, redactor)
-    hits = [one.hit for one in best]
-    arranged: Arranged = yield from called(lambda: arrange(steps, question.query, hits, around, redact=redact))
-    own = {key_of(one.hit): one for one in best}
-    return [replace(own[key_of(hit)], hit=hit) for hit in arranged.hits], arranged.layout
-
-
-def _with_label_of(labelled: Passage, arranged: Passage) -> Passage:
-    label = labelled.hit.sensitivity
-    return Passage(labelled.candidate, arranged.hit.model_copy(update={"sensitivity": label}))
-
-
-def _tell(request: Span, result: RetrievalResult, audit: Audit) -> None:
+def _tell(request: Span, question: Question, result: RetrievalResult, audit: Audit) -> None:
     """What a trace keeps of the answer: numbers and ids of what was shown, and how many sources were not."""
     if not request.is_recording:
         return
     request.set(hits=len(result.hits), truncated=result.truncated, generation=result.generation)
     for rank, hit in enumerate(result.hits, start=1):
         request.event("chunk_retrieved", chunk_id=hit.chunk_id, rank=rank, score=float(hit.score))
-    if audit.n_denied:
-        request.event("rag.acl_denied", denied=audit.n_denied)
+    if denied := audit.n_denied(question.scopes):
+        request.event("rag.acl_denied", denied=denied)

@@ -2,11 +2,9 @@
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import psycopg
-
-from headwater.models import RetrievalResult
 
 T = TypeVar("T")
 
@@ -36,7 +34,7 @@ class Call:
 
 
 Effect = Batch | Call
-Recipe = Generator[Effect, Any, RetrievalResult]
+Recipe = Generator[Effect, Any, T]
 
 
 def fetched(*statements: Statement) -> Generator[Effect, Any, Sequence[Rows]]:
@@ -50,12 +48,12 @@ def called(function: Callable[[], T]) -> Generator[Effect, Any, T]:
     return answer
 
 
-class Steps:
+class Steps(Generic[T]):
     """A recipe under way: ask for the `next` effect, then `feed` its answer or `fail` it, until there is a `result`."""
 
-    def __init__(self, recipe: Recipe) -> None:
+    def __init__(self, recipe: Recipe[T]) -> None:
         self._recipe = recipe
-        self._result: RetrievalResult | None = None
+        self._result: T | None = None
         self._effect: Effect | None = None
         self._go(lambda: next(recipe))
 
@@ -75,7 +73,7 @@ class Steps:
         self._recipe.close()
 
     @property
-    def result(self) -> RetrievalResult:
+    def result(self) -> T:
         assert self._result is not None, "the recipe has not ended"
         return self._result
 

@@ -1,0 +1,62 @@
+"""Laying passages out for a prompt, with a look behind code of a host's that does it: what is left is then laid out anew."""
+
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from headwater.answering.assembly import Passage
+from headwater.answering.gate import Gate, Supply
+from headwater.answering.hooks import Hooks
+from headwater.answering.redaction import redacted_text
+from headwater.prompts import Arranged, arrange, reach
+from headwater.prompts.expansion import Surroundings
+from headwater.prompts.keys import Key, key_of
+from headwater.prompts.surroundings import read_surroundings, surroundings_statement
+from headwater.store.effects import Effect, called, fetched
+
+
+def laid_out(
+    passages: list[Passage], supply: Supply, gate: Gate, hooks: Hooks
+) -> Generator[Effect, Any, tuple[list[Passage], Sequence[int]]]:
+    """The best passages as a prompt should have them: which matter most, what is shown of each, and where it stands.
+
+    What is taken away while code of a host's arranges them makes room for the next ones, and those are arranged anew: what stands
+    beside a passage decides what is shown of it, and where.
+    """
+    question = gate.question
+    while True:
+        passages = [*passages, *(yield from supply.next(question.top_k - len(passages)))]
+        best = passages[: question.top_k]
+        if gate.has_failed or not best:
+            return [], ()
+        if not hooks.post_processors:
+            return best, range(len(best))
+        arranged, layout = yield from _arranged(best, gate, hooks)
+        if not hooks.arranges_with_hosts_code:
+            return arranged, layout
+        left = yield from gate.passed(passages)
+        if len(left) == len(passages):
+            labels = {key_of(one.hit): one for one in left}
+            return [_with_label_of(labels[key_of(one.hit)], one) for one in arranged], layout
+        passages = left
+
+
+def _arranged(
+    best: Sequence[Passage], gate: Gate, hooks: Hooks
+) -> Generator[Effect, Any, tuple[list[Passage], Sequence[int]]]:
+    steps, redactor = hooks.post_processors, hooks.redactor
+    around: Mapping[Key, Surroundings] = {}
+    if (wanted := reach(steps)) is not None:
+        candidates = [one.candidate for one in best]
+        (rows,) = yield from fetched(surroundings_statement(gate.schema, gate.question, candidates, wanted))
+        around = read_surroundings(rows, candidates)
+    redact = None if redactor is None else lambda text: redacted_text(text, redactor)
+    hits = [one.hit for one in best]
+    arranged: Arranged = yield from called(lambda: arrange(steps, gate.question.query, hits, around, redact=redact))
+    own = {key_of(one.hit): one for one in best}
+    return [replace(own[key_of(hit)], hit=hit) for hit in arranged.hits], arranged.layout
+
+
+def _with_label_of(labelled: Passage, arranged: Passage) -> Passage:
+    label = labelled.hit.sensitivity
+    return Passage(labelled.candidate, arranged.hit.model_copy(update={"sensitivity": label}))
