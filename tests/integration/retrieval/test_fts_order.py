@@ -71,8 +71,8 @@ def test_a_word_of_many_passages_decides_between_equal_ones(corpus: CorpusRows, 
 
 def test_another_word_of_the_query_counts_more_than_one_of_them_again(corpus: CorpusRows, ask: Ask) -> None:
     """As it does not where covers are counted (`ts_rank_cd`): each occurrence is one. The same of words that many passages have."""
-    corpus.add("a-again", "walrus walrus walrus")
-    corpus.add("b-each", "walrus oyster carpenter")
+    corpus.add("a-again", "walrus walrus walrus walrus")
+    corpus.add("b-each", "walrus oyster carpenter cabbage")
     corpus.add("c-again", "seldom often often")
     corpus.add("d-each", "seldom often usual")
     for number in range(10):
