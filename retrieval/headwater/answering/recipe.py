@@ -107,9 +107,8 @@ def _in_words(question: Question, hooks: Hooks) -> Generator[Effect, Any, Questi
 
     query, *others = yield from called(words)
     forms = (query, *(other for other in others if other.strip()))
-    return replace(
-        question, queries=tuple(dict.fromkeys(forms))
-    )  # a redactor may leave the same of two: it would count twice
+    # A redactor may leave the same of two forms, which would count twice.
+    return replace(question, queries=tuple(dict.fromkeys(forms)))
 
 
 def _embedded(texts: Sequence[str], embedder: Embedder) -> tuple[Space, list[str]]:
