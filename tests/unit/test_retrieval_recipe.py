@@ -9,16 +9,21 @@ from headwater import (
     AccessDenied,
     EmbedderMismatch,
     HeadwaterError,
+    LimitError,
     RetrievalResult,
     Scope,
     ScopeError,
     StoreError,
     ValidationError,
 )
+from headwater.answering.finding import Finds, look
 from headwater.answering.recheck import Audit
-from headwater.limits import ROUTES
+from headwater.limits import QUERY_TERMS, ROUTES
+from headwater.store.effects import Batch, Call, Steps
+from headwater.store.question import Lexical, Question
 from headwater.store.routes import USUAL, Route, Routes
-from tests.unit.recipe_steps import SCOPE, make_row, verdict, walk
+from headwater.store.search import Space
+from tests.unit.recipe_steps import ALICE, SCOPE, make_row, verdict, walk
 
 
 def answer(*rows: tuple[Any, ...], verdicts: list[tuple[Any, ...]] | psycopg.Error) -> RetrievalResult:
@@ -84,8 +89,32 @@ def test_a_corpus_that_is_on_the_move_all_the_time_is_an_error_after_the_fourth_
         steps.feed([make_row(rev_id=None, slab=slab)])
         assert steps.next() is not None
 
-    with pytest.raises(StoreError, match=r"t1/docs/handbook moved to another partition 4 times .* ask again"):
+    with pytest.raises(StoreError, match=r"t1/docs/handbook was moved or indexed anew 4 times .* ask again"):
         steps.feed([make_row(rev_id=None, slab=4)])
+
+
+def looking(*, lexical: Lexical) -> Steps[Finds]:
+    """A question with more words than are looked for."""
+    pages = "".join(
+        chr(0x4E00 + number) for number in range(QUERY_TERMS)
+    )  # of which each letter is a term, and each pair
+    question = Question.checked(pages, authorization=ALICE, scope=SCOPE, lexical=lexical)
+    return Steps(look(question, Space("hash/1", 3), ["[1,0,0]"], schema="headwater", routes=Routes()))
+
+
+def test_a_query_is_cut_into_words_in_a_call_for_which_no_event_loop_waits() -> None:
+    steps = looking(lexical="bm25")
+    call = steps.next()
+
+    assert isinstance(call, Call)
+    with pytest.raises(LimitError, match="different terms"):
+        call.function()
+    steps.feed({})
+    assert isinstance(steps.next(), Batch)
+
+
+def test_a_query_whose_words_are_not_looked_for_is_not_cut() -> None:
+    assert isinstance(looking(lexical="off").next(), Batch)
 
 
 def test_a_corpus_that_comes_to_rest_is_answered() -> None:

@@ -1,6 +1,6 @@
 """Looking in every corpus of a question for every form of its query: one statement each, all in one snapshot."""
 
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,7 +8,7 @@ from headwater.errors import StoreError
 from headwater.lexical import has_tiers, is_known
 from headwater.limits import MOVES
 from headwater.models import Scope
-from headwater.store.effects import Effect, Statement, fetched
+from headwater.store.effects import Effect, Statement, called, fetched
 from headwater.store.question import Question
 from headwater.store.routes import USUAL, Route, Routes
 from headwater.store.rows import Found, read_rows, unreadable
@@ -41,14 +41,14 @@ def look(
     pairs = [(scope, place) for scope in question.scopes for place in range(len(question.queries))]
     for _ in range(1 + MOVES):
         asked = {scope: _route(routes.of(scope, question.generation), question) for scope in question.scopes}
-        terms = _terms(question, asked)
+        terms = yield from _terms(question, asked)
         rows = yield from fetched(
             *(
                 Statement(
                     search_statement(
                         schema, space, question, scope, asked[scope].slab, is_tiered=_is_tiered(asked[scope])
                     ),
-                    search_parameters(question, scope, space, vectors[place], terms(scope, place)),
+                    search_parameters(question, scope, space, vectors[place], terms.get((asked[scope].lexicon, place))),
                 )
                 for scope, place in pairs
             )
@@ -65,7 +65,7 @@ def look(
             by_query = tuple(tuple(found[n] for n in range(len(found)) if pairs[n][1] == form) for form in forms)
             return Finds(found[0].generation if len(question.scopes) == 1 else None, by_query)
     raise StoreError(
-        f"Corpus {' or '.join(map(str, question.scopes))} moved to another partition {MOVES + 1} times while it was searched: "
+        f"Corpus {' or '.join(map(str, question.scopes))} was moved or indexed anew {MOVES + 1} times while it was searched: "
         "ask again."
     )
 
@@ -90,16 +90,22 @@ def _has_moved(found: Found, scope: Scope, asked: Route, question: Question, rou
     return now.slab != asked.slab or (question.lexical != "off" and now.lexicon != asked.lexicon)
 
 
-def _terms(question: Question, asked: Mapping[Scope, Route]) -> Callable[[Scope, int], Terms | None]:
-    """What each form of the query is looked for by in each corpus: the words of the language that it was indexed in."""
-    known: dict[tuple[str, int], Terms] = {}
+def _terms(
+    question: Question, asked: Mapping[Scope, Route]
+) -> Generator[Effect, Any, Mapping[tuple[str | None, int], Terms]]:
+    """What each form of the query is looked for by, in the words of each language that a corpus was indexed in.
 
-    def of(scope: Scope, place: int) -> Terms | None:
-        lexicon = asked[scope].lexicon
-        if question.lexical == "off" or lexicon is None:
-            return None
-        if (lexicon, place) not in known:
-            known[lexicon, place] = Terms.of(question.queries[place], lexicon)
-        return known[lexicon, place]
+    A call, as a model's is: of a query that fills pages it takes a good part of a second, and so does the first one of a process.
+    """
+    if question.lexical == "off":
+        return {}
+    lexicons = {route.lexicon for route in asked.values() if route.lexicon is not None}
 
-    return of
+    def terms() -> dict[tuple[str | None, int], Terms]:
+        return {
+            (lexicon, place): Terms.of(query, lexicon)
+            for lexicon in lexicons
+            for place, query in enumerate(question.queries)
+        }
+
+    return (yield from called(terms)) if lexicons else {}
