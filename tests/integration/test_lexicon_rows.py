@@ -1,5 +1,7 @@
 """What a passage's row says of its words, as Postgres reads it."""
 
+from collections.abc import Iterator
+from itertools import product
 from typing import Any
 
 import pytest
@@ -10,7 +12,7 @@ from activities.store.lexicon.averages import average
 from activities.store.lexicon.passage import TERMS, passage_terms, weights
 from activities.store.tsvector import LAST_PLACE, PLACES, tsvector
 from headwater.chunking.profile import ChunkingProfile
-from headwater.lexical import TERM_IDS, saturated, term_id
+from headwater.lexical import MOST, TERM_IDS, saturated, term_id
 
 
 def _stored(store: Store, text: str, column: str) -> Any:
@@ -85,4 +87,22 @@ def test_a_few_first_passages_do_not_decide_how_long_passages_are() -> None:
     assert 60 < average([6], 36, profile) < 130
     assert average([150] * 128, 150 * 6 * 128, profile) == pytest.approx(147, abs=5)
     assert average([400] * 4, 250 * 4, profile) < 320  # of scripts without spaces
-    assert average([0], 0, profile) == 1.0
+
+
+def test_one_word_in_a_drawing_does_not_make_passages_of_one_word() -> None:
+    assert average([1], 1000, ChunkingProfile(1000, 100, 254)) > 20
+
+
+def test_terms_that_share_a_number_have_no_more_of_it_than_one_can_have() -> None:
+    """Or a passage that was not looked up could score more than what an answer that is exact leaves out."""
+    known: dict[int, str] = {}
+    one, other = next(
+        (known[number], word) for word in _words() if known.setdefault(number := term_id(word), word) != word
+    )
+
+    (half,) = weights(passage_terms(f"{one} {other} " * 50, "none"), 100.0).values()
+    assert 2 * saturated(50, length=100, average=100.0) > MOST == half
+
+
+def _words() -> Iterator[str]:
+    return map("".join, product("bcdfghjklmnpqrstvwxz", repeat=4))

@@ -55,6 +55,7 @@ class _Live:
     slab: int
     space_id: int
     lexicon: str | None
+    is_mismeasured: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +84,7 @@ def begin_build(
     """The build that is to become the live one: the one that is being made already, if it is in the same space and lexicon.
 
     ``space`` None: the live one's own. A build that readers see with the same is made again only to give it a partition of
-    its own, which it gets from ``large_chunks`` on. One that is being made with others is given up, unless nobody
+    its own, which it gets from ``large_chunks`` on, or, where somebody named it, to measure its passages' length anew. One that is being made with others is given up, unless nobody
     named a space.
     """
     with store.connection() as connection:
@@ -123,7 +124,7 @@ def _begin(
     shown = _Wanted(live.space_id, live.lexicon)
     wanted = shown if space is None else _Wanted(_ensure_space(connection, scopes, sql, space), space.lexicon)
     current = connection.execute(sql["building"], {"scope_id": live.scope_id}).fetchone()
-    if wanted == shown and not (is_large and live.slab == 0):
+    if wanted == shown and not (is_large and live.slab == 0) and not (live.is_mismeasured and space is not None):
         if current is not None and space is not None:
             _give_up(connection, schema, live.scope_id, current[0], actor)
         return live.build_id, live.slab, live.live_gen

@@ -7,7 +7,7 @@ from typing import Final
 from pgvector import SparseVector
 
 from activities.store.tsvector import TsVector, tsvector
-from headwater.lexical import TERM_IDS, saturated, term_id, terms_by_position, tier_key, tier_of
+from headwater.lexical import MOST, TERM_IDS, saturated, term_id, terms_by_position, tier_key, tier_of
 
 # What Postgres and pgvector take. A passage of the usual size comes nowhere near.
 TERMS: Final = 16_000  # distinct ones: entries of a sparsevec
@@ -59,11 +59,13 @@ def passage_terms(text: str, language: str) -> PassageTerms:
 
 
 def weights(passage: PassageTerms, average: float) -> SparseVector:
-    """The passage's half of BM25 for the number of each term. Terms that share a number add up."""
+    """The passage's half of BM25 for the number of each term. Terms that share a number add up to what one can have:
+    by how little a passage can score that was not looked up, an answer knows whether it is exact."""
     found: dict[int, float] = {}
     for term, positions in passage.places.items():
         number = term_id(term)
-        found[number] = found.get(number, 0.0) + saturated(len(positions), length=passage.length, average=average)
+        half = saturated(len(positions), length=passage.length, average=average)
+        found[number] = min(MOST, found.get(number, 0.0) + half)
     return SparseVector(found, TERM_IDS)
 
 

@@ -2,8 +2,9 @@
 -- generation and moves no pointer before the flip.
 
 -- scope --
--- What a re-index starts from. Read under the scope's lock.
-SELECT s.scope_id, s.pinned AS is_pinned, s.live_gen, b.build_id, b.slab, b.space_id, b.lexicon
+-- What a re-index starts from. Read under the scope's lock. An average of one term was decided by passages without any, which once
+-- could be: such a build is made again.
+SELECT s.scope_id, s.pinned AS is_pinned, s.live_gen, b.build_id, b.slab, b.space_id, b.lexicon, b.avgdl IS NOT DISTINCT FROM 1 AS is_mismeasured
 FROM {schema}.scope s JOIN {schema}.build b ON b.build_id = s.live_build
 WHERE s.tenant_id = %(tenant_id)s AND s.resource_id = %(resource_id)s AND s.corpus_id = %(corpus_id)s;
 
@@ -24,10 +25,10 @@ WHERE embedder_identity = %(embedder_identity)s AND dimensions = %(dimensions)s 
 SELECT build_id, slab, space_id, lexicon FROM {schema}.build WHERE scope_id = %(scope_id)s AND state = 'building';
 
 -- begin_build --
--- Of the live build's space and lexicon it is a copy: the same passages with the same weights.
+-- Of the live build's space and lexicon it is a copy: the same passages with the same weights, unless those are mismeasured.
 INSERT INTO {schema}.build (scope_id, space_id, lexicon, avgdl, state, slab)
 VALUES (%(scope_id)s, %(space_id)s, %(lexicon)s,
-  (SELECT l.avgdl FROM {schema}.scope s JOIN {schema}.build l ON l.build_id = s.live_build
+  (SELECT nullif(l.avgdl, 1) FROM {schema}.scope s JOIN {schema}.build l ON l.build_id = s.live_build
    WHERE s.scope_id = %(scope_id)s AND l.space_id = %(space_id)s AND l.lexicon = %(lexicon)s),
   'building', CASE WHEN %(is_large)s THEN
   (SELECT nextval(c.oid::regclass) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
