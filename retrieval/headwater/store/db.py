@@ -205,8 +205,19 @@ def _sentence(error: psycopg.Error, schema: str) -> str:
             )
         case errors.InvalidName():  # of a setting: the only names that are not quoted
             return _OLD_PGVECTOR
-        case _:
+        case errors.UndefinedFunction():
+            return (
+                f"This database lacks a function that the question needs ({reason(error)}): run `headwater migrate`, and ALTER EXTENSION "
+                "vector UPDATE where pgvector is older than 0.8.4."
+            )
+        case errors.SerializationFailure():  # a standby, whose primary took away what was being read
+            return f"Postgres broke the question off ({reason(error)}), and will answer it another time: ask again."
+        case psycopg.InterfaceError():  # ours, of a connection that is closed
             return _no_answer(reason(error))
+        case _ if is_lost(error):
+            return _no_answer(reason(error))
+        case _:
+            return f"Postgres refused the question ({reason(error)}): its log says why."
 
 
 def _no_answer(why: str) -> str:
