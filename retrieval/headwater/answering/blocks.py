@@ -10,9 +10,17 @@ from headwater.limits import CHARACTERS_PER_TOKEN
 from headwater.models import Hit
 
 SEPARATOR: Final = "\n\n"
+_BREAKS: Final = r"\n\r\v\f\x1c-\x1e\x85\u2028\u2029"
+# What shows nothing and is no white space: controls, marks of direction, joiners, selectors, fillers.
+_UNSEEN: Final = (
+    r"\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\xad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890-\u0891\u08e2\u115f-\u1160\u17b4-\u17b5\u180b-\u180f"
+    r"\u200b-\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U000110bd\U000110cd\U00013430-\U0001343f"
+    r"\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+)
 # A line of a passage that would pass for the beginning of a block: whoever may write one document could speak as another.
 _FORGED_HEAD: Final = re.compile(
-    r"(?:(?<=[\n\r\v\f\x1c-\x1e\x85\u2028\u2029])|^)([^\S\n]*)\[(?=[^\[\]\n]{1,800}#[0-9]{4,}\])"
+    rf"((?:(?<=[{_BREAKS}])|^)(?:[^\S{_BREAKS}]|[{_UNSEEN}])*)\["
+    rf"(?=[^\[\]\n]{{1,800}}#[{_UNSEEN}]*(?:[0-9][{_UNSEEN}]*){{4,}}\])"
 )
 
 
