@@ -145,7 +145,7 @@ class Settings(BaseSettings):
     )
     language: Annotated[str, AfterValidator(_language)] = Field(
         default=DEFAULT_LANGUAGE,
-        description="Language whose words are stemmed, for new corpora and re-indexes: english, german, …; none: of many",
+        description="Language whose words are stemmed, for new corpora (reindex --language for others): english, german, …; none: of many",
     )
     max_document_bytes: ByteSize = Field(
         default=ByteSize(32 * 1024 * 1024),

@@ -87,10 +87,13 @@ class Recall:
 def measure_recall(
     retriever: Retriever, questions: Iterable[str], *, scope: Scope, authorization: Authorization
 ) -> Recall:
-    """Asks each question both ways. ``retriever`` is to have a `Remembering` embedder, or the times hold the model's too.
+    """Asks each question both ways. ``retriever`` is a `Retriever`, of which one question is asked at a time, and is to have a `Remembering` embedder, or the times hold the model's too.
 
     A passage as near as the tenth counts as found instead of it: of equals, either may be shown.
     """
+
+    if getattr(retriever, "is_async", False):
+        raise ValidationError("retriever must not be an AsyncRetriever: questions are timed one after the other.")
 
     def ask(question: str, *, exact: bool) -> tuple[float, RetrievalResult]:
         began = perf_counter()

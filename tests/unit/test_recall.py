@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from activities.store.recall import Named, evenly
-from headwater import StoreError, ValidationError
+from headwater import AsyncRetriever, StoreError, ValidationError
 from headwater.answering.assembly import assemble
 from headwater.models import Hit, RetrievalResult
 from headwater.prompts import arrange
@@ -174,3 +174,9 @@ def test_of_no_answers_there_is_no_recall_to_tell() -> None:
     for figure in ("average", "worst"):
         with pytest.raises(ValidationError, match="No question had an answer"):
             getattr(recall, figure)
+
+
+def test_a_retriever_that_must_be_awaited_is_refused() -> None:
+    retriever: Any = AsyncRetriever("", embedder="hash:8")
+    with pytest.raises(ValidationError, match="must not be an AsyncRetriever"):
+        measure_recall(retriever, ["leave"], scope=SCOPE, authorization=ALICE)

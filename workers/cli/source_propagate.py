@@ -76,11 +76,15 @@ def propagate_command(
 def show(output: Output, result: PropagateDeletionResult, reason: str) -> None:
     """The result for a person."""
     layers = ", ".join(_removed(kind, count) for kind, count in result.layers.items())
-    output.line(f"{result.tombstoned:,} hidden ({reason}); removed: {layers or 'nothing'}.")
-    for each in result.ids[:SHOWN]:
+    stays = result.ids[:1] if reason == "corrected" else ()  # the document itself is the first of them
+    hidden = result.ids[len(stays) :]
+    output.line(f"{max(0, result.tombstoned - len(stays)):,} hidden ({reason}); removed: {layers or 'nothing'}.")
+    for each in hidden[:SHOWN]:
         output.line(f"  {each}")
-    if len(result.ids) > SHOWN:
-        output.line(f"  and {len(result.ids) - SHOWN:,} more: --json lists them all")
+    if len(hidden) > SHOWN:
+        output.line(f"  and {len(hidden) - SHOWN:,} more: --json lists them all")
+    for each in stays:
+        output.line(f"{each} itself is shown as before; what names it in its lineage stays hidden.")
 
 
 def _removed(layer: str, count: int) -> str:

@@ -211,7 +211,7 @@ def check_granted(
     first = next(each for each in source_ids if each in missing)
     pinned = f" at access version {authorization.access_version}" if authorization.access_version else ""
     raise AccessError(
-        f"{authorization.principal_id} has no grant for {first} of {scope}{pinned}: grant it with SetSourceAccess, or ask "
+        f"{authorization.principal_id} has no grant for {first} of {scope}{pinned}: grant it (`source grant`, SetSourceAccess), or ask "
         "as one of the workers' service principals (HEADWATER_SERVICE_PRINCIPALS)."
     )
 
