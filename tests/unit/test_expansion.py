@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from headwater import Hit, LimitError, ValidationError
 from headwater.chunking.headings import atx_headings
-from headwater.prompts import Parent, Window, arrange, reach
+from headwater.prompts import Compression, Parent, Window, arrange, reach
 from headwater.prompts.expansion import Reach, Surroundings
 from headwater.prompts.keys import Key, key_of
 from tests.unit.passages import make_hit
@@ -105,6 +105,16 @@ def test_what_is_read_goes_through_the_redactor() -> None:
     (hit,) = arrange((Window(),), "q", hits, around, redact=lambda text: text.replace("secret", "***")).hits
 
     assert hit.prompt_text == "a ***. two. three."
+
+
+@pytest.mark.parametrize("step", [Window(), Parent()])
+def test_what_is_shown_around_a_passage_takes_the_place_of_what_a_step_before_made_of_it(step: Window | Parent) -> None:
+    hits, around = stored(TEXT, PASSAGES, 1)
+    whole, query = prompts(step, hits, around), "days"
+    [behind] = arrange((step, Compression()), query, hits, around).hits
+
+    assert [hit.prompt_text for hit in arrange((Compression(), step), query, hits, around).hits] == whole
+    assert behind.prompt_text is None or len(behind.prompt_text) < len(whole[0])
 
 
 def test_steps_say_how_far_they_reach() -> None:

@@ -16,6 +16,7 @@ from headwater.prompts import (
     PostProcessor,
     arrange,
     check_post_processors,
+    reach,
 )
 from headwater.prompts.compression import compressed
 from headwater.prompts.diversity import diverse
@@ -188,3 +189,20 @@ def test_the_same_id_in_two_corpora_is_two_passages() -> None:
     arranged = arrange((Answers([there, here]),), "q", [here, there])
 
     assert [hit.text for hit in arranged.hits] == ["there", "here"]
+
+
+class Far:
+    """A host's step whose attributes are called as those of ours that read the store."""
+
+    reach = 3
+
+    def expand(self, hits: Sequence[Hit]) -> Sequence[Hit]:
+        raise AssertionError("it is never asked")
+
+    def process(self, query: str, hits: Sequence[Hit]) -> Sequence[Hit]:
+        return list(reversed(hits))
+
+
+def test_a_hosts_step_is_asked_for_its_order_whatever_else_it_has() -> None:
+    assert reach((Far(),)) is None
+    assert shown(Far(), texts=["a", "b"]) == ["b", "a"]

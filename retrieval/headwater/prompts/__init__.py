@@ -29,7 +29,11 @@ __all__ = [
 
 
 class PostProcessor(Protocol):
-    """One step between the passages and the prompt."""
+    """One step between the passages and the prompt.
+
+    One whose ``is_layout`` is True only lays passages out for a reader's eye. Every other order says which of them matter
+    more: where not all fit, the last go.
+    """
 
     def process(self, query: str, hits: Sequence[Hit]) -> Sequence[Hit]:
         """The same hits, each once, in the order the prompt should have, with ``prompt_text`` where it should differ.

@@ -1,4 +1,4 @@
-"""The words that two texts have in common, in any script and with no model."""
+"""The words of a text, in any script and with no model: what texts are compared by."""
 
 from headwater.lexical import analyse
 

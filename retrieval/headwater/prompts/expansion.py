@@ -1,12 +1,13 @@
 """More of a document around the passage that was found: its neighbours, or the section it stands in.
 
-Only what a prompt shows grows. The passage stays what is ranked, cited and counted.
+Only what a prompt shows grows. The passage stays what is ranked, cited and counted. What is shown is what is stored: it takes the
+place of what a step before made of the passage, so that whatever shortens stands behind.
 """
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol, runtime_checkable
+from typing import Final
 
 from headwater.chunking.headings import Heading
 from headwater.limits import Limit
@@ -45,18 +46,6 @@ class Surroundings:
 
     def cut(self, stretch: Stretch) -> str:
         return self.text[stretch[0] - self.offset : stretch[1] - self.offset]
-
-
-@runtime_checkable
-class Expansion(Protocol):
-    """A post-processor that needs what the store holds around a passage."""
-
-    @property
-    def reach(self) -> Reach: ...
-
-    def expand(
-        self, hits: Sequence[Hit], surroundings: Mapping[Key, Surroundings], *, redact: Callable[[str], str] | None
-    ) -> list[Hit]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +101,10 @@ class Parent:
         self, hits: Sequence[Hit], surroundings: Mapping[Key, Surroundings], *, redact: Callable[[str], str] | None
     ) -> list[Hit]:
         return _expanded(hits, surroundings, _section, self.max_characters, redact)
+
+
+# Post-processors that need what the store holds around a passage. No others: a host's object is asked for its order, never for more.
+Expansion = Window | Parent
 
 
 def _section(around: Surroundings) -> Stretch:
