@@ -101,11 +101,43 @@ def test_what_is_taken_away_while_a_redactor_runs_is_not_shown_and_the_next_one_
         steps.feed([])
         assert passes(steps) == [1, 2, 3]
         assert passes(steps, 1) == [1, 2]
-        assert passes(steps) == [3]
+        assert passes(steps) == [2, 3]
         assert shown(steps) == ["s2", "s3"]
 
     assert [hit.retrieval_rank for hit in steps.result.hits] == [1, 2]
     assert [(event.source_id, event.reason, event.hits) for event in events] == [("s1", "no_grant", 1)]
+
+
+def test_what_is_taken_away_while_a_redactor_runs_for_the_next_one_is_not_shown_either() -> None:
+    steps = found(Hooks(redactor=same), sources=5, top_k=3)
+    passes(steps)
+    assert passes(steps, 1) == [1, 2, 3]
+    assert passes(steps, 2) == [2, 3, 4]
+    assert passes(steps, 4) == [3, 4, 5]
+
+    assert shown(steps) == ["s3", "s5"]
+
+
+def test_nor_where_a_redactor_leaves_nothing_of_the_next_one() -> None:
+    steps = found(Hooks(redactor=lambda text: "" if text.endswith("3") else text), top_k=2)
+    passes(steps)
+    assert passes(steps, 1) == [1, 2]
+    assert passes(steps, 2) == [2]
+
+    assert shown(steps) == []
+
+
+def test_nor_where_it_runs_for_what_moves_up_behind_a_step() -> None:
+    step = Step()
+    steps = found(Hooks(redactor=same, post_processors=(step,)), sources=4, top_k=2)
+    passes(steps)
+    passes(steps)
+    assert passes(steps, 1) == [1, 2]
+    assert passes(steps, 2) == [2, 3]
+    assert passes(steps) == [3, 4]
+    passes(steps)
+
+    assert shown(steps) == ["s3", "s4"] and step.seen == [["s1", "s2"], ["s3", "s4"]]
 
 
 def test_what_is_taken_away_while_a_post_processor_runs_is_not_shown_and_the_rest_is_arranged_anew() -> None:
@@ -126,6 +158,33 @@ def test_what_is_taken_away_while_a_post_processor_runs_is_not_shown_and_the_res
     ]
     assert [(event.source_id, event.hits) for event in events] == [("s2", 1), ("s3", 1)]
     assert [one.source_id for one in steps.result.citations] == ["s1", "s4", "s5", "s6"]
+
+
+def test_a_step_is_not_asked_again_for_what_it_was_never_shown() -> None:
+    events: list[AccessDenied] = []
+    step = Step()
+    steps = found(
+        Hooks(reranker=Bounded(Reranker()), post_processors=(step,)), sources=4, top_k=2, listener=events.append
+    )
+    with steps.audit:
+        steps.feed([])
+        passes(steps)
+        assert passes(steps) == [4, 3, 2, 1]
+        assert passes(steps, 1) == [4, 3, 2, 1]
+        assert shown(steps) == ["s4", "s3"]
+
+    assert step.seen == [["s4", "s3"]]
+    assert [(event.source_id, event.reason) for event in events] == [("s1", "no_grant")]
+
+
+def test_what_was_taken_away_while_it_waited_does_not_move_up() -> None:
+    steps = found(Hooks(reranker=Bounded(Reranker()), post_processors=(Step(),)), sources=4, top_k=2)
+    passes(steps)
+    passes(steps)
+    passes(steps, 2, 3)
+    assert passes(steps) == [4, 1]
+
+    assert shown(steps) == ["s4", "s1"]
 
 
 def test_what_a_window_took_of_a_document_goes_with_it() -> None:

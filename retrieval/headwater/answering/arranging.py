@@ -20,12 +20,12 @@ def laid_out(
 ) -> Generator[Effect, Any, tuple[list[Passage], Sequence[int]]]:
     """The best passages as a prompt should have them: which matter most, what is shown of each, and where it stands.
 
-    What is taken away while code of a host's arranges them makes room for the next ones, and those are arranged anew: what stands
-    beside a passage decides what is shown of it, and where.
+    If one of them is taken away while code of a host's arranges them, the next one moves up, and they are arranged anew: what stands
+    beside a passage decides what is shown of it, and where. One that nobody was going to show is only left out of those that wait.
     """
     question = gate.question
     while True:
-        passages = [*passages, *(yield from supply.next(question.top_k - len(passages)))]
+        passages = yield from supply.filled(passages, question.top_k)
         best = passages[: question.top_k]
         if gate.has_failed or not best:
             return [], ()
@@ -34,11 +34,10 @@ def laid_out(
         arranged, layout = yield from _arranged(best, gate, hooks)
         if not hooks.arranges_with_hosts_code:
             return arranged, layout
-        left = yield from gate.passed(passages)
-        if len(left) == len(passages):
-            labels = {key_of(one.hit): one for one in left}
-            return [_with_label_of(labels[key_of(one.hit)], one) for one in arranged], layout
-        passages = left
+        passages = yield from gate.passed(passages)
+        left = {key_of(one.hit): one for one in passages}
+        if all(key_of(one.hit) in left for one in best):
+            return [_with_label_of(left[key_of(one.hit)], one) for one in arranged], layout
 
 
 def _arranged(

@@ -42,13 +42,23 @@ class Gate:
 
     def passed(self, passages: Sequence[Passage]) -> Generator[Effect, Any, list[Passage]]:
         """Those that may be shown, each with the label that it has by now, if that is a higher one."""
-        levels = yield from self._levels([one.candidate for one in passages])
-        return [_labelled(one, levels) for one in passages if one.candidate.rev_id in levels]
+        left, _ = yield from self.passed_both(passages, ())
+        return left
 
-    def ranked(self, order: Sequence[Ranked]) -> Generator[Effect, Any, list[Ranked]]:
+    def passed_ranked(self, order: Sequence[Ranked]) -> Generator[Effect, Any, list[Ranked]]:
         """The same of what nobody has made passages of yet."""
-        levels = yield from self._levels([one.candidate for one in order])
-        return [_relabelled(one, levels) for one in order if one.candidate.rev_id in levels]
+        _, left = yield from self.passed_both((), order)
+        return left
+
+    def passed_both(
+        self, passages: Sequence[Passage], order: Sequence[Ranked]
+    ) -> Generator[Effect, Any, tuple[list[Passage], list[Ranked]]]:
+        """The same of both, in one statement."""
+        levels = yield from self._levels([*(one.candidate for one in passages), *(one.candidate for one in order)])
+        return (
+            [_labelled(one, levels) for one in passages if one.candidate.rev_id in levels],
+            [_relabelled(one, levels) for one in order if one.candidate.rev_id in levels],
+        )
 
     def _levels(self, candidates: Sequence[Candidate]) -> Generator[Effect, Any, Mapping[int, int]]:
         """The revisions that may be shown now, each with its label."""
@@ -75,16 +85,21 @@ class Supply:
         self._given = 0
         self._is_fresh = True  # nothing has taken its time since the gate let them pass
 
-    def next(self, most: int) -> Generator[Effect, Any, list[Passage]]:
-        """The next ones that may be shown, ``most`` of them if there are as many, without what the redactor takes out."""
-        passages: list[Passage] = []
-        while len(passages) < most and self._waiting and not self._gate.has_failed:
-            some = yield from self._taken(most - len(passages))
-            if self._redactor is not None or not self._is_fresh:
-                some = yield from self._gate.ranked(some)
-            passages += [self._passage(one) for one in some]
+    def filled(self, passages: Sequence[Passage], most: int) -> Generator[Effect, Any, list[Passage]]:
+        """``passages``, and the next ones that may be shown, ``most`` in all if there are as many, without what the redactor takes out.
+
+        The redactor takes its time for the later ones too: so the last look is at all of them, those that had passed before included.
+        """
+        filled = list(passages)
+        while len(filled) < most and self._waiting and not self._gate.has_failed:
+            some = yield from self._taken(most - len(filled))
+            if self._redactor is not None:
+                filled, some = yield from self._gate.passed_both(filled, some)
+            elif not self._is_fresh:
+                some = yield from self._gate.passed_ranked(some)
+            filled += [self._passage(one) for one in some]
         self._is_fresh = False
-        return passages
+        return filled
 
     def _taken(self, most: int) -> Generator[Effect, Any, list[Ranked]]:
         if self._redactor is None:
@@ -107,7 +122,7 @@ class Supply:
         return passage(one.candidate, one.scores, one.retrieval, rank=self._given, at=self._at)
 
 
-def checked(result: RetrievalResult, audit: Audit) -> RetrievalResult:
+def with_check_error(result: RetrievalResult, audit: Audit) -> RetrievalResult:
     """``result``, which says so if it is empty because a look failed."""
     return (
         result if audit.failure is None else result.model_copy(update={"check_error": UNCHECKED.format(audit.failure)})

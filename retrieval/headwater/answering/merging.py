@@ -7,7 +7,7 @@ from typing import Any
 from headwater.answering.arranging import laid_out
 from headwater.answering.assembly import Answered, Passage, assemble
 from headwater.answering.finding import all_exact
-from headwater.answering.gate import Gate, Supply, checked
+from headwater.answering.gate import Gate, Supply, with_check_error
 from headwater.answering.hooks import Hooks
 from headwater.fusion import fuse_reciprocal_rank
 from headwater.models import RetrievalResult
@@ -35,7 +35,7 @@ def merged(
         lexical_is_exact=all_exact(each.result.lexical_is_exact for each in answers),
         rerank_error=_all_said(each.result.rerank_error for each in answers),
     )
-    result = checked(result, gate.audit)
+    result = with_check_error(result, gate.audit)
     return result.model_copy(
         update={
             "truncated": result.truncated or any(each.result.truncated for each in answers),

@@ -14,7 +14,7 @@ import psycopg
 from headwater.answering.arranging import laid_out
 from headwater.answering.assembly import Answered, Passage, assemble
 from headwater.answering.finding import look
-from headwater.answering.gate import Gate, Supply, checked
+from headwater.answering.gate import Gate, Supply, with_check_error
 from headwater.answering.hooks import Hooks
 from headwater.answering.host_code import failure
 from headwater.answering.ranking import ranked
@@ -68,8 +68,8 @@ def recipe(question: Question, means: Means, hooks: Hooks, audit: Audit, *, requ
         order = ranked(question, finds)
         span.set(hits=len(order))
     gate = Gate(question, means.schema, audit)
-    supply = Supply((yield from gate.ranked(order)), redactor=hooks.redactor, gate=gate)
-    passages = yield from supply.next(question.top_k if hooks.reranker is None else len(order))
+    supply = Supply((yield from gate.passed_ranked(order)), redactor=hooks.redactor, gate=gate)
+    passages = yield from supply.filled((), question.top_k if hooks.reranker is None else len(order))
     rerank_error: str | None = None
     if hooks.reranker is not None and passages:
         with request.span("retrieval.rerank", hits=len(passages)) as span:
@@ -86,7 +86,7 @@ def recipe(question: Question, means: Means, hooks: Hooks, audit: Audit, *, requ
             lexical_is_exact=finds.lexical_is_exact,
             rerank_error=rerank_error,
         )
-        result = checked(result, audit)
+        result = with_check_error(result, audit)
         span.set(hits=len(result.hits), truncated=result.truncated)
     _tell(request, question, result, audit)
     return Answered(result, best)
