@@ -11,6 +11,7 @@ from typing import Final
 from headwater.answering.host_code import answered
 from headwater.errors import LimitError, ValidationError
 from headwater.ids import UNSTORABLE
+from headwater.lexical.scripts import unspaced
 from headwater.limits import QUERY_CHARACTERS
 
 Rewriter = Callable[[str], Sequence[str]]
@@ -18,12 +19,8 @@ Rewriter = Callable[[str], Sequence[str]]
 QUERIES_MAX: Final = 5  # the original is one of them
 NAMES_MAX: Final = 10_000
 NAME_CHARACTERS: Final = 256
-# A character of a word, in scripts that write spaces between words. Not Thai, Lao, Burmese and Khmer, Chinese and Japanese;
-# nor Korean, whose words carry endings.
-_SPACED: Final = re.compile(
-    r"[^\W\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3040-\u30ff\u3130-\u318f\u3400-\u4dbf\u4e00-\u9fff"
-    r"\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]"
-)
+# A character of a word, in scripts that write spaces between words.
+_SPACED: Final = re.compile(rf"[^\W{unspaced()}]")
 
 
 def variants(rewriter: Rewriter | None, query: str) -> tuple[str, ...]:

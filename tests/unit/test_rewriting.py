@@ -45,6 +45,8 @@ def test_scripts_with_spaces_are_found_as_whole_words_and_others_anywhere() -> N
     assert glossary("with items") == ("with items",)
     assert glossary("мининформатика") == ("мининформатика",)
     assert glossary("为什么IT营收下滑") == ("为什么IT营收下滑", "为什么информатика营收下滑", "为什么IT收入下滑")
+    assert Glossary({"X": ["ㄆㄇ"]})("ㄅㄆㄇㄈ") == ("ㄅㄆㄇㄈ", "ㄅXㄈ")  # as the words of passages are read
+    assert Glossary({"X": ["ꀀꀁ"]})("ꀂꀀꀁ") == ("ꀂꀀꀁ", "ꀂX")
     assert glossary("it_department") == ("it_department",)
 
 
