@@ -4,8 +4,10 @@ HeadwaterError                    .code, and one sentence that says what to do
 ├── TransientError                the same call may work later: timeouts, a store that is away, throttling
 ├── PermanentError                it will not: unsupported format, revoked credential, corrupt file
 ├── ValidationError (ValueError)  an argument is malformed
-│   └── RerankError               a reranker failed, or gave something other than the passages in another order
-│       └── RerankLimitError      it would read too much, is asked too often at once, or did not answer in time; a LimitError too
+│   └── RerankError               a reranker failed, or gave something other than the passages in another order. Whoever passes
+│       │                         one on as a bad argument asks for it first: its server may have answered an error
+│       └── RerankLimitError      it would read too much, is asked too often at once, is away, or did not answer in time; a LimitError too.
+│                                 The one of both that asking again may help
 ├── LimitError (ValueError)       an argument is above its cap: caps are errors, never clamps
 ├── ScopeError (ValueError)       another tenant, or a scope that was not asked for
 ├── AccessError (PermissionError) a grant is missing

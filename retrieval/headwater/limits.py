@@ -50,7 +50,8 @@ WALKED: Final = 4  # found in the graph for each candidate: next to no time, and
 WALKED_SOME: Final = 16  # the same, where more than one of ten is not for this reader
 GRAPH_DIMENSIONS: Final = 4_000  # HNSW holds no longer vectors of half precision
 
-# The rarest terms of a question are looked up, as many as this many passages have; all of its terms then weigh what they gave.
+# How many passages of a large partition are looked up for a question's words: first a quarter of that, by the lists that take least
+# for what they add to a score, then more where a better passage may be. All of the terms weigh what that gave.
 POSTINGS: Final = 12_000
 FEW_TERMS: Final = 8  # of a question: then passages with only one of them may be left out by the index
 QUERY_TERMS: Final = 4_096

@@ -14,7 +14,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headwater.errors import HeadwaterError, LimitError, PermanentError, RerankError, RerankLimitError, ValidationError
+from headwater.errors import (
+    HeadwaterError,
+    LimitError,
+    PermanentError,
+    RerankError,
+    RerankLimitError,
+    TransientError,
+    ValidationError,
+)
 from headwater.limits import TOP_K
 from headwater.models import Hit
 from headwater.rerankers.bounded import Bounded
@@ -159,6 +167,7 @@ def test_what_a_foreign_error_says_stays_out() -> None:
         (RerankError, RerankError),
         (RerankLimitError, RerankLimitError),
         (LimitError, RerankLimitError),
+        (TransientError, RerankLimitError),
         (PermanentError, RerankError),
     ],
 )

@@ -193,6 +193,15 @@ def test_whatever_else_a_judge_does_the_passages_stay_as_they_were(judge: Callab
     assert not re.search("secret|visa|refused", found.failure)
 
 
+def test_a_judge_whose_answer_is_to_be_awaited_is_told_so() -> None:
+    async def client(prompt: str) -> str:
+        return "1,0"
+
+    found = ListwiseReranker(lambda prompt: client(prompt)).rerank("visa", hits_of("a", "b"))  # type: ignore[arg-type,return-value]
+    assert texts_of(found) == ["a", "b"]
+    assert re.match("judge is async, and nobody would await it: give a plain function", failure_of(found) or "")
+
+
 @pytest.mark.parametrize("judge", [raising(RuntimeError("secret")), Asked()])
 def test_why_nothing_was_reordered_is_said_through_the_bounds(judge: Callable[[str], str]) -> None:
     found = Bounded(ListwiseReranker(judge)).rerank("visa", hits_of("a", "b"))

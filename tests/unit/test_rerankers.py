@@ -33,6 +33,15 @@ def test_an_unknown_kind_is_an_error_that_lists_those_there_are(spec: str) -> No
         assert kind in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("spec", "lacks"),
+    [("tei", "URL"), ("tei:", "URL"), ("voyage:", "URL"), ("openai-compatible:", "URL"), ("cross-encoder:", "PATH")],
+)
+def test_a_kind_that_is_known_is_told_what_it_lacks(spec: str, lacks: str) -> None:
+    with pytest.raises(ValidationError, match=f"is given without its {lacks}: use none, "):
+        resolve_reranker(spec)
+
+
 @pytest.mark.parametrize(("spec", "argument"), [("local", "embedder"), ("listwise", "judge")])
 def test_what_a_kind_needs_is_named_when_it_is_missing(spec: str, argument: str) -> None:
     with pytest.raises(ValidationError, match=f"as {argument}"):

@@ -5,7 +5,7 @@ A spec is ``none``, ``local``, ``cross-encoder:PATH``, ``listwise``, ``tei:URL``
 """
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Protocol, Unpack, runtime_checkable
+from typing import TYPE_CHECKING, Final, Protocol, Unpack, runtime_checkable
 
 from headwater.errors import ValidationError
 from headwater.models import Hit
@@ -22,6 +22,8 @@ ApiKey = str | Callable[[], str]
 """A key, or what gives it at each request: a file read again after the key was changed, for one."""
 
 SPECS = "none, local, cross-encoder:PATH, listwise, tei:URL, openai-compatible:URL#MODEL, voyage:URL#MODEL or fake"
+
+_LACKING: Final = {"cross-encoder": "PATH", "tei": "URL", "openai-compatible": "URL", "voyage": "URL"}
 
 
 @runtime_checkable
@@ -56,7 +58,7 @@ def resolve_reranker(
     """The reranker that ``spec`` names, within its bounds; None for ``none`` and None.
 
     ``api_key``, ``allow_loopback`` and ``allow_private`` are for those that are asked over HTTP, ``embedder`` for
-    ``local`` and ``judge`` for ``listwise``. ``bounds`` are those of `Bounded`; what runs in the process may read and take
+    ``local`` and ``judge`` for ``listwise``; others are not told of them. ``bounds`` are those of `Bounded`; what runs in the process may read and take
     as much as any may, unless they say less.
     """
     if spec is None or spec == "none":
@@ -117,6 +119,8 @@ def _in_process(spec: str, *, embedder: "Embedder | None", judge: Judge | None) 
         from headwater.rerankers.fake import FakeReranker
 
         return FakeReranker()
+    if not path and (lacking := _LACKING.get(kind)) is not None:
+        raise ValidationError(f"Reranker {kind!r} is given without its {lacking}: use {SPECS}.")
     raise ValidationError(f"Reranker {kind[:80]!r} is not known: use {SPECS}.")
 
 

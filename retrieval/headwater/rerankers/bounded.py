@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Final, TypedDict, TypeVar
 
 from headwater.answering.host_code import check_not_async, failure, is_ours, lent, printable
-from headwater.errors import LimitError, RerankError, RerankLimitError, ValidationError
+from headwater.errors import LimitError, RerankError, RerankLimitError, TransientError, ValidationError
 from headwater.limits import Limit
 from headwater.models import Hit
 from headwater.prompts.keys import Key, key_of
@@ -165,7 +165,7 @@ class Bounded:
 
     def _as_said(self, error: Exception) -> RerankError:
         """Our own sentence as it is. Of what code of a host's raises only kind and line: it may repeat a key or a passage."""
-        kind = RerankLimitError if isinstance(error, LimitError) else RerankError
+        kind = RerankLimitError if isinstance(error, LimitError | TransientError) else RerankError
         if not is_ours(error):
             return kind(failure(error, self.name))
         return kind(str(error) if isinstance(error, RerankError | LimitError) else f"{self.name} failed: {error}")

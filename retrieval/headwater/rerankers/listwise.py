@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final, Literal
 
-from headwater.answering.host_code import check_not_async
+from headwater.answering.host_code import check_not_async, given_at_once
 from headwater.errors import ValidationError
 from headwater.limits import Limit
 from headwater.models import Hit
@@ -45,6 +45,10 @@ class ListwiseReranker:
             answer: object = self._judge(prompt)
         except Exception:  # noqa: BLE001 - a chat model's client raises anything, and what it says may repeat a passage
             return KeptOrder.of(hits, FAILED)
+        try:
+            given_at_once(answer, name="judge")
+        except ValidationError as error:  # a plain function around an async client
+            return KeptOrder.of(hits, str(error))
         if not isinstance(answer, str) or not named_places(answer, len(places)):
             return KeptOrder.of(hits, UNREADABLE)
         ordered = list(hits)

@@ -2,7 +2,8 @@
 
 A name is looked up once for each request, and what it led to is what is connected to: nobody can let it lead elsewhere in
 between. There are no proxies, no redirects, no cookies, and no connection stays open behind a caller's back. The deadline
-is for all of it: an answer that drips, header by header, ends with it too.
+is for all of it: an answer that drips, header by header, ends with it too. Only the look-up of a name takes as long as the
+system's resolver lets it: nobody can end it, and a thread left behind with each request would be worse than one that waits.
 """
 
 import socket
