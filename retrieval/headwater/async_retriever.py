@@ -12,7 +12,7 @@ from headwater.answering.asking import AnyRetriever, Asked
 from headwater.answering.assembly import Answered
 from headwater.models import RetrievalResult
 from headwater.store import db
-from headwater.store.effects import Batch, Call, Rows, Steps
+from headwater.store.effects import Batch, Call, Rows, Steps, in_thread
 from headwater.store.statements import statement
 
 T = TypeVar("T")
@@ -47,13 +47,9 @@ class AsyncRetriever(AnyRetriever[Coroutine[Any, Any, RetrievalResult]]):
         try:
             while (effect := steps.next()) is not None:
                 try:
-                    answer = await (
-                        asyncio.to_thread(effect.function) if isinstance(effect, Call) else self._fetch(effect)
-                    )
-                except Exception as error:  # any: the recipe says which it goes on without
-                    if db.is_lost(error):
-                        raise
-                    steps.fail(error)
+                    answer = await (in_thread(effect.function) if isinstance(effect, Call) else self._fetch(effect))
+                except BaseException as error:  # noqa: BLE001 - as in `Retriever`
+                    steps.fail(db.given_up(error, self._schema))
                 else:
                     steps.feed(answer)
             return steps.result

@@ -18,6 +18,7 @@ from headwater.prompts import check_post_processors
 from headwater.prompts.expansion import Expansion
 from headwater.retriever import Retriever
 from headwater.store.db import POOL_SIZE
+from headwater.store.effects import in_thread
 
 R = TypeVar("R", Retriever, AsyncRetriever)
 
@@ -168,7 +169,7 @@ class AsyncLibraries(_Shelf[AsyncRetriever]):
 
         If one of them fails, so does the whole, when those have ended that had begun, and what they withheld is told.
         """
-        routed = await asyncio.to_thread(self.routed, query, authorization, arguments)
+        routed = await in_thread(lambda: self.routed(query, authorization, arguments))
         async with routed.whole.audit:
             answers = await self._answers(routed.asked)
             return routed.result(await self._retriever._merged(routed.libraries, answers, routed.whole))

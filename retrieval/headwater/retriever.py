@@ -53,10 +53,8 @@ class Retriever(AnyRetriever[RetrievalResult]):
             while (effect := steps.next()) is not None:
                 try:
                     answer = effect.function() if isinstance(effect, Call) else self._fetch(effect)
-                except Exception as error:  # any: the recipe says which it goes on without
-                    if db.is_lost(error):  # not a failed check: a host would see its documents vanish
-                        raise
-                    steps.fail(error)
+                except BaseException as error:  # noqa: BLE001 - the recipe says which it goes on without; its spans, where it ended
+                    steps.fail(db.given_up(error, self._schema))
                 else:
                     steps.feed(answer)
             return steps.result

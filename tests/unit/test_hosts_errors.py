@@ -86,6 +86,25 @@ def test_the_kind_of_ours_that_a_host_chose_stays(kind: str) -> None:
     assert type(raised_by(kind, lambda: LimitError(SECRET))) is LimitError
 
 
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        (7, 7.0),
+        (0.5, 0.5),
+        (None, None),
+        (SECRET, None),
+        (-1, None),
+        (float("nan"), None),
+        (10**400, None),
+        (True, None),
+    ],
+)
+def test_so_does_how_long_to_wait_if_it_is_a_time(said: Any, kept: float | None) -> None:
+    raised = raised_by("redactor", lambda: TransientError(SECRET, retry_after_s=said))
+
+    assert isinstance(raised, TransientError) and raised.retry_after_s == kept
+
+
 @pytest.mark.parametrize("kind", ["redactor", "rewriter", "Post-processor Failing"])
 def test_what_our_own_code_says_within_it_is_said(kind: str) -> None:
     assert str(raised_by(kind, lambda: TOP_K.check(99))) == "top_k must be from 1 to 32, not 99."

@@ -5,18 +5,20 @@ at once: what is async would be forgotten without an error, and with it an audit
 where it is given if that can be seen there. What it raises is told by its kind and line: the words may repeat a key or a passage.
 """
 
+from asyncio import CancelledError
 from collections.abc import Callable, Iterable
 from inspect import isasyncgenfunction, isawaitable, iscoroutinefunction
 from pathlib import PurePath
 from traceback import walk_tb
 from typing import Any, Final, TypeVar
 
-from headwater.errors import HeadwaterError, ValidationError
+from headwater.errors import HeadwaterError, TransientError, ValidationError
 from headwater.models import Hit
 
 T = TypeVar("T")
 
 NAME_CHARACTERS: Final = 80  # of a class or a file of a host's, in a sentence
+RETRY_AFTER_MAX_S: Final = 1e9  # what is said beyond it is no time to wait
 
 
 def check_not_async(function: object, name: str) -> None:
@@ -27,13 +29,16 @@ def check_not_async(function: object, name: str) -> None:
 
 
 def answered(function: Callable[..., T], *arguments: Any, name: str) -> T:
-    """What ``function`` gives. What it raises comes out as an error of ours, by its kind and line."""
+    """What ``function`` gives. What it raises comes out as an error of ours, by its kind and line.
+
+    So does a task of its own that it had cancelled: as it is it would pass for the end of the question, which nobody is told.
+    """
     try:
         return given_at_once(function(*arguments), name=name)
-    except Exception as error:
+    except (Exception, CancelledError) as error:
         if is_ours(error):
             raise
-        raise kind_of(error)(failure(error, name)) from None
+        raise _as_ours(error, failure(error, name)) from None
 
 
 def given_at_once(answer: T, *, name: str) -> T:
@@ -48,6 +53,15 @@ def given_at_once(answer: T, *, name: str) -> T:
 def is_ours(error: BaseException) -> bool:
     """Our own code raised it, in words of ours. A host may raise our kinds of errors too, with words of its own."""
     return isinstance(error, HeadwaterError) and _place(error)[2].partition(".")[0] == "headwater"
+
+
+def _as_ours(error: BaseException, sentence: str) -> HeadwaterError:
+    kind = kind_of(error)
+    if not issubclass(kind, TransientError):
+        return kind(sentence)
+    after_s: Any = vars(error).get("retry_after_s")  # as it was set: a property would be more code of the host's
+    is_said = type(after_s) in (int, float) and 0 <= after_s <= RETRY_AFTER_MAX_S
+    return kind(sentence, retry_after_s=float(after_s) if is_said else None)
 
 
 def kind_of(error: BaseException) -> type[HeadwaterError]:

@@ -4,7 +4,6 @@ The search read one snapshot. A grant that is taken away, or ends, after it must
 again, once for each distinct source, before a reranker sees anything and again after it. The last answer is final.
 """
 
-import asyncio
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
@@ -16,7 +15,7 @@ from headwater.answering.host_code import given_at_once
 from headwater.limits import DENIED_SOURCES, ERROR_CHARACTERS
 from headwater.models import AccessDenied, Scope
 from headwater.store.db import reason
-from headwater.store.effects import Statement
+from headwater.store.effects import Statement, in_thread
 from headwater.store.question import Question
 from headwater.store.rows import Candidate
 from headwater.store.statements import statement
@@ -139,7 +138,7 @@ class Audit:
     ) -> None:
         """As without asyncio, in a thread: a listener that writes its audit somewhere holds no event loop up."""
         if self._is_to_be_told(kind):
-            await asyncio.to_thread(self._tell)
+            await in_thread(self._tell)
 
     def _is_to_be_told(self, kind: type[BaseException] | None) -> bool:
         return self.listener is not None and bool(self._denied) and (kind is None or issubclass(kind, Exception))

@@ -4,6 +4,7 @@ The recipe is a generator that yields what it waits for and gets the answer, so 
 waits. Each step is a function, here or in the module that it is imported from.
 """
 
+from asyncio import CancelledError
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -118,7 +119,10 @@ def _embedded(texts: Sequence[str], embedder: Embedder) -> tuple[Space, list[str
         if not space.embedder_identity or not 1 <= space.dimensions <= DIMENSIONS_MAX:
             raise ValidationError(f"embedder must have an identity, and from 1 to {DIMENSIONS_MAX:,} dimensions.")
         vectors = check_vectors(embedder.embed(list(texts)), count=len(texts), dimensions=space.dimensions)
-    except psycopg.Error as error:  # of a database of the host's: it must not pass for one of the store
+    except (
+        psycopg.Error,
+        CancelledError,
+    ) as error:  # of a database or a task of its own: neither may pass for one of ours
         raise ValidationError(failure(error, "embedder")) from None
     return space, [as_halfvec(vector) for vector in vectors]
 

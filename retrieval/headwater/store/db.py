@@ -191,6 +191,16 @@ def translated(schema: str) -> Iterator[None]:
         raise StoreError(_sentence(error, schema)) from None  # its words may repeat a value, and loggers print causes
 
 
+def given_up(error: BaseException, schema: str) -> BaseException:
+    """``error`` as a recipe hears of it. A lost connection is no failed look, of which it would make an empty answer."""
+    if not is_lost(error):
+        return error
+    assert isinstance(error, psycopg.Error)
+    told = StoreError(_sentence(error, schema))
+    told.__suppress_context__ = True  # as in `translated`
+    return told
+
+
 def _sentence(error: psycopg.Error, schema: str) -> str:
     match error:
         case errors.UndefinedTable() | errors.InvalidSchemaName() | errors.UndefinedColumn() | errors.UndefinedObject():
@@ -224,7 +234,7 @@ def _no_answer(why: str) -> str:
     return f"Postgres gave no answer ({why}): see whether it is up and reachable, then ask again."
 
 
-def is_lost(error: Exception) -> bool:
+def is_lost(error: BaseException) -> bool:
     """The connection is gone, which says nothing about the next one."""
     if not isinstance(error, psycopg.OperationalError):
         return False

@@ -1,10 +1,9 @@
 """What a recipe waits for: statements, or somebody else's code. Whoever runs it does that, and hands the answer back."""
 
+import asyncio
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
-
-import psycopg
+from typing import Any, Generic, TypeVar, cast
 
 T = TypeVar("T")
 
@@ -48,6 +47,24 @@ def called(function: Callable[[], T]) -> Generator[Effect, Any, T]:
     return answer
 
 
+async def in_thread(function: Callable[[], T]) -> T:
+    """What ``function`` returns or raises, while the event loop goes on.
+
+    It is brought back as a value: no future takes a `StopIteration`, and who waits for one that was to would wait for ever.
+    """
+    answer, error = await asyncio.to_thread(_settled, function)
+    if error is not None:
+        raise error
+    return cast(T, answer)
+
+
+def _settled(function: Callable[[], T]) -> tuple[T | None, BaseException | None]:
+    try:
+        return function(), None
+    except BaseException as error:  # noqa: BLE001 - raised where it is waited for
+        return None, error
+
+
 class Steps(Generic[T]):
     """A recipe under way: ask for the `next` effect, then `feed` its answer or `fail` it, until there is a `result`."""
 
@@ -64,8 +81,8 @@ class Steps(Generic[T]):
     def feed(self, answer: Any) -> None:
         self._go(lambda: self._recipe.send(answer))
 
-    def fail(self, error: Exception | psycopg.Error) -> None:
-        """Goes on without an answer where the recipe can, and raises ``error`` where it cannot."""
+    def fail(self, error: BaseException) -> None:
+        """Goes on without an answer where the recipe can, and raises ``error`` where it cannot: out of the step that wanted it."""
         self._go(lambda: self._recipe.throw(error))
 
     def close(self) -> None:
