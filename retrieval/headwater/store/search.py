@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from headwater.errors import LimitError
 from headwater.filters import filter_parameters, filter_predicate
-from headwater.lexical import analyse, language_of, term_id, tier_key_sql, tiers_as_rows
+from headwater.lexical import MOST, analyse, language_of, term_id, tier_key_sql, tiers_as_rows
 from headwater.limits import (
     FEW_CHUNKS,
     FEW_TERMS,
@@ -128,7 +128,7 @@ _WEIGHED: Final[_Places] = {
 }
 _TIERED: Final[_Places] = {"lists": "tiered_lists", "matches": "by_tiers"}
 _UNTIERED: Final[_Places] = {"lists": "whole_lists", "matches": "by_terms"}
-_WRITTEN: Final = (("tiers", tiers_as_rows()), ("tier_key", tier_key_sql("t.number", "n.tier")))
+_WRITTEN: Final = (("tiers", tiers_as_rows()), ("tier_key", tier_key_sql("t.number", "n.tier")), ("ceiling", str(MOST)))
 
 
 def search_parameters(

@@ -3,11 +3,12 @@
 import random
 import re
 from collections.abc import Iterator
+from itertools import product
 
 import pytest
 
 from headwater import Scope
-from headwater.lexical import TIERS, tier_key, tier_key_sql, tiers_as_rows
+from headwater.lexical import TIERS, term_id, tier_key, tier_key_sql, tiers_as_rows
 from headwater.lexical.lexicon import UNTIERED
 from tests.integration.retrieval.large_rows import large_corpus, part
 from tests.integration.retrieval.large_words import Words, looked_up
@@ -112,6 +113,29 @@ def test_a_build_that_was_made_before_there_were_tiers_is_asked_by_whole_lists(s
         assert "tiers" not in part(old.plan(query, postings=30), "first_look")
         assert len(found(old, query, postings=30)[0]) == 10
         assert found(old, query, postings=1_000_000)[1]
+
+
+def test_what_words_of_one_number_can_score_is_what_the_one_that_was_said_most_can(scope: Scope, reading: str) -> None:
+    """Their passages are weighed alike. So those of the other one must not count as if they could score less."""
+    known: dict[int, str] = {}
+    names = map("".join, product("bcdfghjklmnpqrstvwxz", repeat=4))
+    one, other = next((known[n], word) for word in names if known.setdefault(n := term_id(word), word) != word)
+
+    def text(source: int, passage: int) -> str:
+        said = one if source < 3 else f"{other} " * 4 if source < 15 else "nothing"
+        return f"{said} of all that is asked here"
+
+    with large_corpus(reading, scope.corpus_id) as large:
+        large.rows.lexicon = f"{UNTIERED}:english"
+        large.rows.begin_build(is_large=True)
+        fill(large.rows, [["user:all"]] * 100, text_of=text)
+        large.rows.analyze()
+        large.rows.make_graph()
+        large.rows.show_build()
+        two, query = Words(large), f"{one} {one} {one} {other}"
+
+        some, is_exact = found(two, query, postings=300, candidates=3)
+        assert not is_exact or some == found(two, query, postings=1_000_000, candidates=3)[0]
 
 
 def test_of_many_common_words_the_rarest_is_looked_up_whole_where_tiers_prove_nothing(words: Words) -> None:

@@ -1,7 +1,13 @@
 -- The lexical leg. A passage matches if it has any term of the question; the score says how well. Where each passage that a reader may
 -- read is looked at, there is no more to it. Else an index gives the passages that have a term: they are weighed, which is cheap,
--- and from the best on it is asked whether this reader may see them, until there are enough.
--- places: score is_picked lists matches those postings normalisation telling tiers tier_key few_terms
+-- and from the best on it is asked whether this reader may see them, until there are enough. That is up to three looks: the first at
+-- the lists that take least for what they add, a wider one where others may hold a better passage, and a last one at all that match.
+--   terms   lexeme number df said weight; place: 1 is the rarest; until: postings of it and those before it; is_telling
+--   listed  a list of a term: tier key postings; gain: what it can add to a score; running: postings up to it, in the order in which
+--           they are worth it; still: what it and those behind it can add
+--   picked  query tiers accompanied: what is looked up; beyond: what a passage in none of it can score. Picked by b: most postings,
+--           in_company: whether passages with one term only may be left out
+-- places: score is_picked lists matches those postings normalisation telling tiers tier_key ceiling few_terms
 
 -- none --
 
@@ -30,21 +36,22 @@ NULL::float8
 
 -- terms --
 -- What is looked for, the rarest first: in how many passages a term stands, and it with those before it, and how much it weighs.
--- Counts may lag behind, and what was never counted is rare.
+-- Counts may lag behind, and what was never counted is rare. Words that share a number are weighed as one, which is said as often as the
+-- one that is said most: so none of their passages can score more than their weight says.
 terms AS MATERIALIZED (
   SELECT u.*, u.df <= {telling} * p.n_counted AS is_telling, row_number() OVER (ORDER BY u.df, u.number, u.lexeme) AS place,
          sum(u.df) OVER (ORDER BY u.df, u.number, u.lexeme) AS until,
          u.said * ln(1 + (greatest(p.n_counted, u.df) - u.df + 0.5) / (u.df + 0.5)) AS weight
   FROM pointer p
   CROSS JOIN LATERAL (
-    SELECT q.lexeme, q.number, q.said, coalesce((
+    SELECT q.lexeme, q.number, max(q.said) OVER (PARTITION BY q.number) AS said, coalesce((
       SELECT f.df FROM {schema}.term_df f WHERE f.build_id = p.build_id AND f.term = q.number LIMIT 1), 0)::float8 AS df
     FROM unnest(%(lexemes)s::text[], %(numbers)s::int[], %(said)s::int[]) AS q (lexeme, number, said)) u)
 
 -- whole_lists --
 -- Passages are listed by the terms that they have: how many that are, and how much they can score by it that all others cannot. A
--- passage's half of a weight is below 2.2, however often it has the term.
-SELECT lexeme, place, df, until, weight, 0 AS tier, NULL::int AS key, df AS postings, 2.2 * weight AS gain FROM terms
+-- passage's half of a weight is at most {ceiling}, however often it has the term.
+SELECT lexeme, place, df, until, weight, 0 AS tier, NULL::int AS key, df AS postings, {ceiling} * weight AS gain FROM terms
 
 -- tiered_lists --
 -- And by tiers, the highest first: whoever is in none of them has less of the term than the lowest begins with. Tier 0 stands for
@@ -54,7 +61,7 @@ SELECT t.lexeme, t.place, t.df, t.until, t.weight, v.tier, v.key,
        (v.high - v.low) * t.weight AS gain
 FROM terms t
 CROSS JOIN LATERAL (
-  SELECT 0 AS tier, NULL::int AS key, 0.0 AS low, 2.2 AS high, 0::float8 AS df WHERE t.df <= {postings} / 16
+  SELECT 0 AS tier, NULL::int AS key, 0.0 AS low, {ceiling} AS high, 0::float8 AS df WHERE t.df <= {postings} / 16
   UNION ALL
   SELECT k.tier, k.key, k.low, k.high, coalesce((
     SELECT f.df FROM {schema}.term_df f WHERE f.build_id = (SELECT build_id FROM pointer) AND f.term = k.key LIMIT 1), 0)::float8
@@ -93,7 +100,7 @@ SELECT p.query::tsquery AS query, p.beyond,
 FROM (
   SELECT {any_of} FILTER (WHERE is_picked AND tier = 0) AS query, coalesce(sum(gain) FILTER (WHERE NOT is_picked), 0) AS beyond,
          array_agg(key) FILTER (WHERE is_tier) AS keys,
-         2.2 * max(weight) FILTER (WHERE is_tier) <= sum(gain) FILTER (WHERE NOT is_picked)
+         {ceiling} * max(weight) FILTER (WHERE is_tier) <= sum(gain) FILTER (WHERE NOT is_picked)
            AND b.in_company AND (SELECT company IS NOT NULL FROM asked) AS is_accompanied
   FROM (
     SELECT q.*, q.is_picked AND q.tier > 0 AND NOT bool_or(q.is_picked AND q.tier = 0) OVER (PARTITION BY q.place) AS is_tier
