@@ -7,10 +7,9 @@ from typing import Any
 import psycopg
 import pytest
 
-from headwater import HeadwaterError, Hit, LimitError, ValidationError
+from headwater import HeadwaterError, Hit, LimitError, Scope, ValidationError
 from headwater.answering.hooks import Hooks
 from headwater.errors import RerankError, TransientError
-from headwater.limits import TOP_K
 from headwater.rerankers.bounded import Bounded
 from headwater.store import db
 from tests.unit.recipe_steps import SmallEmbedder, make_row, verdict, walk
@@ -105,9 +104,12 @@ def test_so_does_how_long_to_wait_if_it_is_a_time(said: Any, kept: float | None)
     assert isinstance(raised, TransientError) and raised.retry_after_s == kept
 
 
-@pytest.mark.parametrize("kind", ["redactor", "rewriter", "Post-processor Failing"])
-def test_what_our_own_code_says_within_it_is_said(kind: str) -> None:
-    assert str(raised_by(kind, lambda: TOP_K.check(99))) == "top_k must be from 1 to 32, not 99."
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_our_own_code_says_of_what_a_host_handed_it_is_not_repeated(kind: str) -> None:
+    """A passage that a host's code gives to a parser of ours would stand in its sentence."""
+    raised = raised_by(kind, lambda: Scope.parse("a secret passage about my salary"))
+
+    assert re.fullmatch(rf"{kind} failed with ValidationError at models\.py:\d+\.", str(raised))
 
 
 class Remembering(SmallEmbedder):

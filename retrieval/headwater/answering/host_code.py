@@ -5,6 +5,7 @@ at once: what is async would be forgotten without an error, and with it an audit
 where it is given if that can be seen there. What it raises is told by its kind and line: the words may repeat a key or a passage.
 """
 
+import sys
 from asyncio import CancelledError
 from collections.abc import Callable, Iterable
 from inspect import isasyncgenfunction, isawaitable, iscoroutinefunction
@@ -12,12 +13,14 @@ from pathlib import PurePath
 from traceback import walk_tb
 from typing import Any, Final, TypeVar
 
-from headwater.errors import HeadwaterError, TransientError, ValidationError
+from headwater.errors import HeadwaterError, RerankError, TransientError, ValidationError
 from headwater.models import Hit
 
 T = TypeVar("T")
 
 NAME_CHARACTERS: Final = 80  # of a class or a file of a host's, in a sentence
+# Packages whose code may stand between two pieces of ours: it calls us back. A host's may not, and no other knows us.
+OURS: Final = frozenset({"headwater", "httpx", "httpcore"}) | sys.stdlib_module_names
 RETRY_AFTER_MAX_S: Final = 1e9  # what is said beyond it is no time to wait
 
 
@@ -51,8 +54,15 @@ def given_at_once(answer: T, *, name: str) -> T:
 
 
 def is_ours(error: BaseException) -> bool:
-    """Our own code raised it, in words of ours. A host may raise our kinds of errors too, with words of its own."""
-    return isinstance(error, HeadwaterError) and _place(error)[2].partition(".")[0] == "headwater"
+    """Our own code raised it, asked by none but our own: its words are ours.
+
+    A host may raise our kinds of errors too, with words of its own; or hand a passage to code of ours that repeats what it refuses.
+    A reranker of ours repeats nothing of what it was given, and a host's may stand around it.
+    """
+    if not isinstance(error, HeadwaterError):
+        return False
+    raised = [str(frame.f_globals.get("__name__", "")).partition(".")[0] for frame, _ in walk_tb(error.__traceback__)]
+    return all(package in OURS for package in (raised[-1:] if isinstance(error, RerankError) else raised))
 
 
 def _as_ours(error: BaseException, sentence: str) -> HeadwaterError:
@@ -73,7 +83,7 @@ def kind_of(error: BaseException) -> type[HeadwaterError]:
 
 def failure(error: BaseException, name: str) -> str:
     """What may be said of an error that code of a host's, called ``name``, raised: its kind, and where."""
-    file, line, _ = _place(error)
+    file, line = _place(error)
     return f"{name} failed with {printable(type(error).__name__)} at {printable(PurePath(file).name)}:{line}."
 
 
@@ -108,12 +118,12 @@ def _copied(value: Any) -> Any:
             return value
 
 
-def _place(error: BaseException) -> tuple[str, int, str]:
-    """File, line and module of the frame that raised it."""
-    file, line, module = "?", 0, ""
+def _place(error: BaseException) -> tuple[str, int]:
+    """File and line of the frame that raised it."""
+    file, line = "?", 0
     for frame, number in walk_tb(error.__traceback__):
-        file, line, module = frame.f_code.co_filename, number, str(frame.f_globals.get("__name__", ""))
-    return file, line, module
+        file, line = frame.f_code.co_filename, number
+    return file, line
 
 
 _ASYNC: Final = (
