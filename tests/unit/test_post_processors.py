@@ -119,6 +119,14 @@ def test_no_text_takes_long_to_split(text: str) -> None:
     assert time.perf_counter() - began < 1
 
 
+def test_a_sentence_may_speak_of_the_query_in_the_words_of_a_rewriter() -> None:
+    [hit] = make_hits("# Leave\n\nYou have 28 days of annual leave. Parking is free.")
+    forms = ("how much PTO", "how much annual leave")
+    [kept] = arrange((Compression(),), forms[0], [hit], forms=forms).hits
+
+    assert kept.prompt_text is not None and "28 days" in kept.prompt_text and "Parking" not in kept.prompt_text
+
+
 def test_steps_are_named_in_a_list() -> None:
     assert check_post_processors("mmr, Lost_in_middle,compress") == (Diversity(), LostInTheMiddle(), Compression())
     assert check_post_processors("") == check_post_processors("none") == check_post_processors(()) == ()

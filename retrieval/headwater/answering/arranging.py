@@ -51,7 +51,8 @@ def _arranged(
         around = read_surroundings(rows, candidates)
     redact = None if redactor is None else lambda text: redacted_text(text, redactor)
     hits = [one.hit for one in best]
-    arranged: Arranged = yield from called(lambda: arrange(steps, gate.question.query, hits, around, redact=redact))
+    query, forms = gate.question.query, gate.question.queries
+    arranged: Arranged = yield from called(lambda: arrange(steps, query, hits, around, forms=forms, redact=redact))
     own = {key_of(one.hit): one for one in best}
     return [replace(own[key_of(hit)], hit=hit) for hit in arranged.hits], arranged.layout
 

@@ -81,17 +81,18 @@ def arrange(
     hits: Sequence[Hit],
     surroundings: Mapping[Key, Surroundings] | None = None,
     *,
+    forms: Sequence[str] = (),
     redact: Callable[[str], str] | None = None,
 ) -> Arranged:
     """``hits``, which come best first, after all the steps.
 
     ``surroundings`` are what is stored around them, for those steps that want it; ``redact`` is applied to what is taken
-    from there.
+    from there. ``forms`` are the query and what a rewriter made of it: a host's step gets the query alone.
     """
     laid_out = important = tuple(hits)
     is_laid_out = False
     for step in steps:
-        ask = partial(_said, step, query, lent(laid_out), surroundings or {}, redact)
+        ask = partial(_said, step, query, lent(laid_out), surroundings or {}, redact, forms or (query,))
         said = answered(ask, name=f"Post-processor {_name(step)}")
         laid_out = _held(step, laid_out, said)
         # A layout is the order for a reader's eye; every other order says which passages matter more.
@@ -119,9 +120,12 @@ def _said(
     given: Sequence[Hit],
     surroundings: Mapping[Key, Surroundings],
     redact: Callable[[str], str] | None,
+    forms: Sequence[str],
 ) -> _Said:
     if isinstance(step, Expansion):
         answer: Sequence[Hit] = step.expand(given, surroundings, redact=redact)
+    elif type(step) is Compression:
+        answer = step.process_forms(forms, given)
     else:
         answer = given_at_once(step.process(query, given), name=f"Post-processor {_name(step)}")
     if not isinstance(answer, Sequence) or not all(isinstance(hit, Hit) for hit in answer):

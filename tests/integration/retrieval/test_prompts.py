@@ -8,6 +8,7 @@ from headwater import AsyncRetriever, RetrievalResult, Retriever
 from headwater.embedders.hashing import HashEmbedder
 from headwater.libraries import AsyncLibraries, Libraries
 from headwater.prompts import Compression, Diversity, LostInTheMiddle, Parent, Window
+from headwater.rewriting import Glossary
 from tests.integration.retrieval.conftest import ALICE, Ask, Asker
 from tests.integration.retrieval.corpus_rows import CorpusRows
 from tests.integration.retrieval.wire import Act, Wire
@@ -31,6 +32,13 @@ def facts(result: RetrievalResult) -> list[dict[str, Any]]:
     found = [hit.model_dump(exclude={"prompt_text": True, "provenance": {"retrieved_at"}}) for hit in hits]
     cited = [citations[hit.provenance.citation_id] for hit in hits]
     return found + [citation.model_dump(exclude={"provenance": {"retrieved_at"}}) for citation in cited]
+
+
+def test_what_a_passage_says_in_the_words_of_a_rewriter_is_kept(corpus: CorpusRows, ask: Ask) -> None:
+    corpus.add("leave", "Parking is free. Annual leave is 25 days.")
+    glossary = Glossary({"PTO": ["annual leave"]})
+
+    assert ask("PTO", rewriter=glossary, post_processors="compress").text == "[leave#0001] Annual leave is 25 days."
 
 
 @pytest.mark.parametrize("steps", [(), "", "none", []])
