@@ -1,8 +1,8 @@
 """What holds a reranker within its bounds, whatever it does."""
 
-import asyncio
 import re
 import threading
+from asyncio import CancelledError
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -185,6 +185,14 @@ def test_what_it_says_in_errors_of_our_kinds_stays_out_too_and_the_kind_counts(
     )
 
 
+def test_a_task_of_its_own_that_was_cancelled_is_its_failure_and_no_abort() -> None:
+    def fail(query: str, hits: Sequence[Hit]) -> Sequence[Hit]:
+        raise CancelledError("sk-SECRET")
+
+    with pytest.raises(RerankError, match=r"^Answering failed with CancelledError at test_bounded_reranker\.py:\d+\.$"):
+        asked(Answering(fail))
+
+
 def test_nor_does_a_name_that_a_host_gave_make_a_sentence_long_or_break_it() -> None:
     foreign = type("Sk\n" + "x" * 100_000, (Exception,), {})
 
@@ -235,7 +243,7 @@ def test_one_that_fails_when_it_is_looked_at_is_not_quoted_either(ask: Callable[
     assert raised.value.__suppress_context__
 
 
-@pytest.mark.parametrize("abort", [KeyboardInterrupt, SystemExit, asyncio.CancelledError])
+@pytest.mark.parametrize("abort", [KeyboardInterrupt, SystemExit])
 def test_an_abort_stays_an_abort(abort: type[BaseException]) -> None:
     def stop(query: str, hits: Sequence[Hit]) -> Sequence[Hit]:
         raise abort

@@ -3,6 +3,7 @@
 import json
 import math
 import threading
+from asyncio import CancelledError
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from contextvars import copy_context
@@ -125,7 +126,7 @@ class Bounded:
         abort: BaseException | None = None
         try:
             outcome = self._ordered(query, hits)
-        except Exception as error:  # noqa: BLE001 - a host's reranker raises anything
+        except (Exception, CancelledError) as error:  # noqa: BLE001 - a host's reranker raises anything; nobody cancels a thread of ours
             outcome = self._as_said(error)
         except BaseException as error:  # noqa: BLE001 - raised again where it was asked, as it is
             abort = error
@@ -160,10 +161,10 @@ class Bounded:
         """What the reranker says of itself, which is code of a host's as well."""
         try:
             return ask()
-        except Exception as error:  # noqa: BLE001
+        except (Exception, CancelledError) as error:  # noqa: BLE001
             raise self._as_said(error) from None
 
-    def _as_said(self, error: Exception) -> RerankError:
+    def _as_said(self, error: BaseException) -> RerankError:
         """Our own sentence as it is. Of what code of a host's raises only kind and line: it may repeat a key or a passage."""
         kind = RerankLimitError if isinstance(error, LimitError | TransientError) else RerankError
         if not is_ours(error):
