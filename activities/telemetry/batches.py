@@ -10,18 +10,14 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Final, Self
 
-import structlog
-
 from activities.containment import HandedOver
 from activities.store import Store
 from activities.store.pages import telling
 from activities.store.pages.embedding import Missing, ReadyChunk
 from activities.store.pages.telling import ToldPage, ToldSource
-from activities.telemetry.spans import IndexSpan, Tell, replacement_ids
+from activities.telemetry.spans import IndexSpan, Tell, note_untold, place_of, replacement_ids
 from headwater.errors import StoreError
 from headwater.telemetry import Value, error_kind
-
-log = structlog.get_logger()
 
 
 class BatchSpans:
@@ -58,7 +54,7 @@ def batch_spans(store: Store, tell: Tell | None, page_id: int, batch_no: int, mi
         page = telling.told_page(store, page_id)
         sources = telling.told_sources(store, page_id, list(left))
     except StoreError as error:
-        log.warning("spans.not_told", page_id=page_id, error=type(error).__name__)
+        note_untold(page_id, error)
         return _NOBODY
     return _NOBODY if page is None else _Told(tell, page, batch_no, sources, left)
 
@@ -122,11 +118,8 @@ class _Told(BatchSpans):
     def _span(self, source: _Source, began_ns: int) -> IndexSpan:
         page, told = self._page, source.told
         attributes: dict[str, Value] = {
-            "tenant_id": page.tenant_id,
-            "resource_id": page.resource_id,
-            "corpus_id": page.corpus_id,
+            **place_of(page),
             "source_id": told.source_id,
-            "page": page.page_id,
             "batch": self._batch_no,
             "embedded": source.embedded,
             "reused": source.reused,

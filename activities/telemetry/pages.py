@@ -8,18 +8,14 @@ import time
 from collections.abc import Sequence
 from typing import Final
 
-import structlog
-
 from activities.store import Store
 from activities.store.pages import telling
 from activities.store.pages.judge import Outcome
 from activities.store.pages.telling import ToldItem, ToldPage
-from activities.telemetry.spans import IndexSpan, Tell, replacement_ids
+from activities.telemetry.spans import IndexSpan, Tell, note_untold, place_of, replacement_ids
 from headwater.errors import StoreError
 from headwater.states import FAILED
 from headwater.telemetry import Value
-
-log = structlog.get_logger()
 
 _NOT_SHOWN: Final = "left_out"  # readers see it no more
 _REINDEX: Final = "reindex"
@@ -47,7 +43,8 @@ def page_spans(store: Store, tell: Tell | None, page_id: int) -> PageSpans:
             return _NOBODY
         return _Told(store, tell, page, telling.told_items(store, page_id) if page.kind == _REINDEX else ())
     except StoreError as error:
-        return _missed(page_id, error)
+        note_untold(page_id, error)
+        return _NOBODY
 
 
 def tell_unchanged(store: Store, tell: Tell | None, page_id: int, *, count: int, began_ns: int) -> None:
@@ -57,10 +54,10 @@ def tell_unchanged(store: Store, tell: Tell | None, page_id: int, *, count: int,
     try:
         page = telling.told_page(store, page_id)
     except StoreError as error:
-        _missed(page_id, error)
+        note_untold(page_id, error)
         return
     if page is not None:
-        told = {**_place(page), "outcome": Outcome.UNCHANGED.value, "skipped": count}
+        told = {**place_of(page), "cause": page.kind, "outcome": Outcome.UNCHANGED.value, "skipped": count}
         tell(IndexSpan("rag_index", began_ns, time.time_ns(), told))
 
 
@@ -81,11 +78,12 @@ class _Told(PageSpans):
                 items = telling.told_items(self._store, page.page_id)
                 outcomes = [(each, each.outcome or Outcome.ABSENT.value) for each in items]
         except StoreError as error:
-            _missed(page.page_id, error)
+            note_untold(page.page_id, error)
             return
-        first_us = min((each.staged_us for each in self._items if each.staged_us), default=None)
+        # Of a re-index: what was not cut itself began with the first that was.
+        cut_us = min((each.staged_us for each in self._items if each.staged_us), default=page.listed_us)
         for item, outcome in outcomes:
-            began_us = page.listed_us if page.kind != _REINDEX else item.staged_us or first_us or page.listed_us
+            began_us = (item.staged_us or cut_us) if page.kind == _REINDEX else page.listed_us
             self._tell(_replacement(page, item, outcome, began_ns=began_us * 1000, ended_ns=ended_ns, gen=generation))
 
 
@@ -94,7 +92,8 @@ def _replacement(
 ) -> IndexSpan:
     is_skipped = outcome == Outcome.UNCHANGED
     told: dict[str, Value] = {
-        **_place(page),
+        **place_of(page),
+        "cause": page.kind,
         "source_id": item.source_id,
         "outcome": outcome,
         "skipped": int(is_skipped),
@@ -119,19 +118,3 @@ def _carried(item: ToldItem, shown: set[int]) -> str:
     if item.rev_id is None:
         return Outcome.FAILED.value if item.state in FAILED else _NOT_SHOWN
     return Outcome.PUBLISHED.value if item.rev_id in shown else _NOT_SHOWN
-
-
-def _place(page: ToldPage) -> dict[str, Value]:
-    return {
-        "tenant_id": page.tenant_id,
-        "resource_id": page.resource_id,
-        "corpus_id": page.corpus_id,
-        "cause": page.kind,
-        "page": page.page_id,
-    }
-
-
-def _missed(page_id: int, error: StoreError) -> PageSpans:
-    """What was done is done: nothing fails because it could not be told."""
-    log.warning("spans.not_told", page_id=page_id, error=type(error).__name__)
-    return _NOBODY

@@ -10,8 +10,13 @@ import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+import structlog
+
 from activities.store.pages.telling import ToldPage
+from headwater.errors import StoreError
 from headwater.telemetry import SpanName, Value
+
+log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +41,21 @@ class IndexSpan:
 
 
 Tell = Callable[[IndexSpan], None]
+
+
+def place_of(page: ToldPage) -> dict[str, Value]:
+    """What every span of a page says of it."""
+    return {
+        "tenant_id": page.tenant_id,
+        "resource_id": page.resource_id,
+        "corpus_id": page.corpus_id,
+        "page": page.page_id,
+    }
+
+
+def note_untold(page_id: int, error: StoreError) -> None:
+    """What was done is done: nothing fails because it could not be told."""
+    log.warning("spans.not_told", page_id=page_id, error=type(error).__name__)
 
 
 def replacement_ids(page: ToldPage, ord: int) -> SpanIds:
