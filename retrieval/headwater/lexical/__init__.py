@@ -17,7 +17,7 @@ from headwater.lexical.lexicon import (
 from headwater.lexical.stems import LANGUAGES
 from headwater.lexical.terms import TERM_IDS, term_id
 from headwater.lexical.tiers import MOST, TIERS, tier_key, tier_key_sql, tier_of, tiers_as_rows
-from headwater.lexical.weights import K1, B, inverse_frequency, saturated
+from headwater.lexical.weights import K1, B, saturated
 
 __all__ = [
     "DEFAULT_LANGUAGE",
@@ -32,7 +32,6 @@ __all__ = [
     "analyse",
     "check_language",
     "has_tiers",
-    "inverse_frequency",
     "is_known",
     "language_of",
     "lexicon_of",

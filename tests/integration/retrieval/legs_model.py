@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from headwater.filters import Filter
-from headwater.lexical import K1, analyse, inverse_frequency, saturated, term_id
+from headwater.lexical import K1, analyse, saturated, term_id
 from tests.integration.retrieval.corpus_rows import AVERAGE, FOREVER
 
 Place = tuple[str, int]
@@ -89,6 +89,12 @@ class Model:
     def sharing(self, passages: Sequence[tuple[Place, str, Sequence[float]]], query: str) -> set[Place]:
         """The passages with any term of the query."""
         return {place for place, text, _ in passages if {*terms(text)} & {*terms(query)}}
+
+
+def inverse_frequency(passages_with: int, passages: int) -> float:
+    """The corpus's half of a weight: positive for any term, also for one that stands in every passage, or in none that was counted yet."""
+    among = max(passages, passages_with)
+    return math.log(1 + (among - passages_with + 0.5) / (passages_with + 0.5))
 
 
 def terms(text: str) -> list[str]:
