@@ -14,6 +14,7 @@ from headwater.models import RetrievalResult
 from headwater.store import db
 from headwater.store.effects import Batch, Call, Rows, Steps, in_thread
 from headwater.store.statements import statement
+from headwater.telemetry import Span
 
 T = TypeVar("T")
 
@@ -36,12 +37,14 @@ class AsyncRetriever(AnyRetriever[Coroutine[Any, Any, RetrievalResult]]):
             return (await self._answered(asked)).result
 
     async def _answered(self, asked: Asked) -> Answered:
-        with self._request(asked.question) as request, db.translated(self._schema):
+        with self._request(asked) as request, db.translated(self._schema):
             return await self._walk(self._steps(asked, request))
 
-    async def _merged(self, libraries: Sequence[str], answers: Sequence[Answered], whole: Asked) -> RetrievalResult:
+    async def _merged(
+        self, libraries: Sequence[str], answers: Sequence[Answered], whole: Asked, request: Span
+    ) -> RetrievalResult:
         with db.translated(self._schema):
-            return await self._walk(self._merging(libraries, answers, whole))
+            return await self._walk(self._merging(libraries, answers, whole, request))
 
     async def _walk(self, steps: Steps[T]) -> T:
         try:
@@ -100,7 +103,7 @@ class AsyncRetriever(AnyRetriever[Coroutine[Any, Any, RetrievalResult]]):
             await self._pool.close()
 
     def __await__(self) -> Generator[Any, Any, Self]:
-        """``retriever = await AsyncRetriever.connect(…)``: its database has answered and holds corpora."""
+        """``retriever = await AsyncRetriever.connect(…)``: its database has answered and holds our schema."""
         return self.__aenter__().__await__()
 
     async def __aenter__(self) -> Self:

@@ -19,6 +19,7 @@ from headwater.prompts.expansion import Expansion
 from headwater.retriever import Retriever
 from headwater.store.db import POOL_SIZE
 from headwater.store.effects import in_thread
+from headwater.telemetry import Span
 
 R = TypeVar("R", Retriever, AsyncRetriever)
 
@@ -48,6 +49,10 @@ class _Routed:
     is_routed: bool
     asked: tuple[Asked, ...]
     whole: Asked  # of all their corpora, with the post-processors over what all of them gave
+
+    def parts(self, request: Span) -> list[Asked]:
+        """What each library is asked, below the span of the whole."""
+        return [replace(each, within=request) for each in self.asked]
 
     def result(self, of_all: RetrievalResult) -> LibrariesResult:
         return LibrariesResult(**dict(of_all), searched=self.libraries, is_routed=self.is_routed)
@@ -154,9 +159,9 @@ class Libraries(_Shelf[Retriever]):
         again behind post-processors of yours, the store is asked once more what of it may be shown.
         """
         routed = self.routed(query, authorization, arguments)
-        with routed.whole.audit:
-            answers = [self._retriever._answered(each) for each in routed.asked]
-            return routed.result(self._retriever._merged(routed.libraries, answers, routed.whole))
+        with routed.whole.audit, self._retriever._request(routed.whole) as request:
+            answers = [self._retriever._answered(each) for each in routed.parts(request)]
+            return routed.result(self._retriever._merged(routed.libraries, answers, routed.whole, request))
 
 
 class AsyncLibraries(_Shelf[AsyncRetriever]):
@@ -171,8 +176,9 @@ class AsyncLibraries(_Shelf[AsyncRetriever]):
         """
         routed = await in_thread(lambda: self.routed(query, authorization, arguments))
         async with routed.whole.audit:
-            answers = await self._answers(routed.asked)
-            return routed.result(await self._retriever._merged(routed.libraries, answers, routed.whole))
+            with self._retriever._request(routed.whole) as request:
+                answers = await self._answers(routed.parts(request))
+                return routed.result(await self._retriever._merged(routed.libraries, answers, routed.whole, request))
 
     async def _answers(self, asked: Sequence[Asked]) -> list[Answered]:
         # As many as the retriever has connections. A reranker has bounds of its own on how many calls of it run at once.

@@ -14,6 +14,7 @@ from headwater.models import RetrievalResult
 from headwater.store import db
 from headwater.store.effects import Batch, Call, Rows, Steps
 from headwater.store.statements import statement
+from headwater.telemetry import Span
 
 T = TypeVar("T")
 
@@ -40,13 +41,15 @@ class Retriever(AnyRetriever[RetrievalResult]):
 
     def _answered(self, asked: Asked) -> Answered:
         """What is found, before the host is told what was withheld."""
-        with self._request(asked.question) as request, db.translated(self._schema):
+        with self._request(asked) as request, db.translated(self._schema):
             return self._walk(self._steps(asked, request))
 
-    def _merged(self, libraries: Sequence[str], answers: Sequence[Answered], whole: Asked) -> RetrievalResult:
+    def _merged(
+        self, libraries: Sequence[str], answers: Sequence[Answered], whole: Asked, request: Span
+    ) -> RetrievalResult:
         """What it answered of several libraries, as one result."""
         with db.translated(self._schema):
-            return self._walk(self._merging(libraries, answers, whole))
+            return self._walk(self._merging(libraries, answers, whole, request))
 
     def _walk(self, steps: Steps[T]) -> T:
         try:

@@ -134,7 +134,8 @@ class _Recorded(Span):
         return self._span is not None and self._span.is_recording()
 
     def span(self, name: SpanName, /, **attributes: Value) -> Span:
-        return _Recorded(self._tracer, name, self._inside(), attributes)
+        # A question that is part of another one is as any question: what is called meanwhile is found below it.
+        return _Recorded(self._tracer, name, self._inside(), attributes, is_current=name == "rag_request")
 
     def set(self, **attributes: Value) -> None:
         if self._span is not None:

@@ -38,6 +38,7 @@ class Asked:
     question: Question
     hooks: Hooks
     audit: Audit
+    within: Spans | None = None  # the question that this one is a part of; without it, it is one by itself
 
 
 class AnyRetriever(ABC, Generic[Answer]):
@@ -77,7 +78,7 @@ class AnyRetriever(ABC, Generic[Answer]):
         hosted_sensitivities: Iterable[str] = (),
         telemetry: Spans | None = None,
     ) -> Self:
-        """A retriever whose database has answered and holds corpora. Of `AsyncRetriever`: one that ``await`` or ``async with``
+        """A retriever whose database has answered and holds our schema. Of `AsyncRetriever`: one that ``await`` or ``async with``
         will connect so. One that was made without `connect` is connected by its first question.
 
         ``embedder`` is a spec (``onnx:minilm``, ``onnx:/path``, ``hash:384``) or an object like `Embedder`. A model is
@@ -198,8 +199,9 @@ class AnyRetriever(ABC, Generic[Answer]):
     def _steps(self, asked: Asked, request: Span) -> Steps[Answered]:
         return Steps(recipe(asked.question, self._means, asked.hooks, asked.audit, request=request))
 
-    def _request(self, question: Question) -> Span:
-        return self._telemetry.span(
+    def _request(self, asked: Asked) -> Span:
+        question = asked.question
+        return (asked.within or self._telemetry).span(
             "rag_request",
             scopes=len(question.scopes),
             top_k=question.top_k,
@@ -209,7 +211,9 @@ class AnyRetriever(ABC, Generic[Answer]):
             exact=question.exact,
         )
 
-    def _merging(self, libraries: Sequence[str], answers: Sequence[Answered], whole: Asked) -> Steps[RetrievalResult]:
+    def _merging(
+        self, libraries: Sequence[str], answers: Sequence[Answered], whole: Asked, request: Span
+    ) -> Steps[RetrievalResult]:
         query = answers[0].result.query  # what the redactor left of it
         gate = Gate(replace(whole.question, queries=(query,)), self._schema, whole.audit)
-        return Steps(merged(libraries, answers, gate, whole.hooks))
+        return Steps(merged(libraries, answers, gate, whole.hooks, request=request))

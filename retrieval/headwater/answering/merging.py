@@ -12,10 +12,11 @@ from headwater.answering.hooks import Hooks
 from headwater.fusion import fuse_reciprocal_rank
 from headwater.models import RetrievalResult
 from headwater.store.effects import Effect
+from headwater.telemetry import OFF, Span
 
 
 def merged(
-    libraries: Sequence[str], answers: Sequence[Answered], gate: Gate, hooks: Hooks
+    libraries: Sequence[str], answers: Sequence[Answered], gate: Gate, hooks: Hooks, *, request: Span = OFF
 ) -> Generator[Effect, Any, RetrievalResult]:
     """What ``libraries`` answered, by their ranks. ``gate`` speaks of the corpora of all of them, so each look is one statement.
 
@@ -26,22 +27,26 @@ def merged(
     passages = _in_one_order(libraries, answers, question.rrf_k)
     if len(answers) > 1:
         passages = yield from gate.passed(passages)
-    best, layout = yield from laid_out(passages, Supply((), redactor=None, gate=gate), gate, hooks)
-    result = assemble(
-        question,
-        best,
-        layout=layout,
-        generation=None,
-        lexical_is_exact=all_exact(each.result.lexical_is_exact for each in answers),
-        rerank_error=_all_said(each.result.rerank_error for each in answers),
-    )
-    result = with_check_error(result, gate.audit)
-    return result.model_copy(
-        update={
-            "truncated": result.truncated or any(each.result.truncated for each in answers),
-            "check_error": _all_said([*(each.result.check_error for each in answers), result.check_error]),
-        }
-    )
+    with request.span("prompt.assembly") as span:
+        best, layout = yield from laid_out(passages, Supply((), redactor=None, gate=gate), gate, hooks)
+        result = assemble(
+            question,
+            best,
+            layout=layout,
+            generation=None,
+            lexical_is_exact=all_exact(each.result.lexical_is_exact for each in answers),
+            rerank_error=_all_said(each.result.rerank_error for each in answers),
+        )
+        result = with_check_error(result, gate.audit)
+        result = result.model_copy(
+            update={
+                "truncated": result.truncated or any(each.result.truncated for each in answers),
+                "check_error": _all_said([*(each.result.check_error for each in answers), result.check_error]),
+            }
+        )
+        span.set(hits=len(result.hits), truncated=result.truncated)
+    request.set(hits=len(result.hits), truncated=result.truncated)
+    return result
 
 
 def _in_one_order(libraries: Sequence[str], answers: Sequence[Answered], rrf_k: int) -> list[Passage]:

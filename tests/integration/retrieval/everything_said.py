@@ -10,6 +10,7 @@ from typing import Final
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.trace import Span
 
 from headwater import AccessDenied, RetrievalResult
 from headwater.errors import HeadwaterError
@@ -47,9 +48,13 @@ class Said:
 
     @property
     def telemetry(self) -> Telemetry:
+        return self.below(None)
+
+    def below(self, parent: Span | None) -> Telemetry:
+        """What tells it of spans below ``parent``."""
         provider = TracerProvider()
         provider.add_span_processor(SimpleSpanProcessor(self.spans))
-        return Telemetry(provider)
+        return Telemetry(provider, parent=parent)
 
     def markers(self, *markers: str) -> dict[str, set[str]]:
         """Which of the markers were said, by where. Without any: all of them."""

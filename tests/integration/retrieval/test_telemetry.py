@@ -7,10 +7,11 @@ from typing import Any
 
 import psycopg
 import pytest
-from opentelemetry.sdk.trace import ReadableSpan
+from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 
 from headwater import AsyncRetriever, Authorization, RerankError, Retriever, Scope
 from headwater.embedders.hashing import HashEmbedder
+from headwater.libraries import AsyncLibraries, Libraries
 from headwater.rerankers.fake import FakeReranker
 from headwater.rerankers.profiles import KeptOrder
 from tests.integration.retrieval.corpus_rows import CorpusRows
@@ -140,6 +141,42 @@ def test_a_generation_is_told_of_one_corpus_and_of_several_none(
     assert (one["rag.scopes"], one["rag.generation"]) == (1, 7)
     assert (several["rag.scopes"], several["rag.hits"]) == (2, 4)
     assert "rag.generation" not in several
+
+
+@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+@pytest.mark.parametrize("has_parent", [False, True])
+def test_of_several_libraries_each_is_a_question_below_the_whole(
+    reading: str, filled: CorpusRows, second: CorpusRows, is_async: bool, has_parent: bool
+) -> None:
+    said = Said()
+    parent = TracerProvider().get_tracer("host").start_span("host's") if has_parent else None
+    opening: dict[str, Any] = {"embedder": HashEmbedder(64), "telemetry": said.below(parent)}
+    libraries = {"a": filled.scope, "b": second.scope}
+
+    async def ask() -> None:
+        async with AsyncRetriever.connect(reading, **opening) as retriever:
+            await AsyncLibraries(retriever, libraries).retrieve("apples", authorization=ALICE)
+
+    if is_async:
+        asyncio.run(ask())
+    else:
+        with Retriever.connect(reading, **opening) as retriever:
+            Libraries(retriever, libraries).retrieve("apples", authorization=ALICE)
+
+    spans = said.spans.get_finished_spans()
+    above = {span.context.span_id: span.parent.span_id if span.parent else None for span in spans if span.context}
+    of_parent = parent.get_span_context().span_id if parent is not None else None
+    questions = [span for span in spans if span.name == "rag_request" and span.context]
+    (whole,) = (span for span in questions if (span.attributes or {})["rag.scopes"] == 2)
+    assert whole.context is not None and above[whole.context.span_id] == of_parent
+    assert [span.parent.span_id for span in questions if span is not whole and span.parent] == [
+        whole.context.span_id
+    ] * 2
+    assert {span.name for span in spans if span.parent and span.parent.span_id == whole.context.span_id} == {
+        "rag_request",
+        "prompt.assembly",
+    }
+    assert (whole.attributes or {})["rag.hits"] == 4
 
 
 def test_a_reranker_that_kept_the_order_is_told_as_one_that_failed(reading: str, filled: CorpusRows) -> None:
