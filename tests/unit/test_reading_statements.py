@@ -5,7 +5,10 @@ from typing import Any
 
 import pytest
 
+from headwater.store.question import Lexical, Question
+from headwater.store.search import Space, search_statement
 from headwater.store.statements import Blocks, statement
+from tests.unit.recipe_steps import ALICE, SCOPE
 
 
 def test_a_block_holds_other_blocks_and_what_is_given_for_its_places() -> None:
@@ -41,6 +44,26 @@ def test_a_place_that_nobody_fills_is_no_block_of_some_name() -> None:
     blocks = Blocks.of({"a.sql": "-- places: what\n-- one --\n{what}\n"})
     with pytest.raises(ValueError, match="one has the place what"):
         blocks.statement("one", written={}, chosen={})
+
+
+@pytest.mark.parametrize("surplus", [{"more": "one"}, {"more": 1}])
+def test_a_place_that_is_not_there_is_not_chosen_for(surplus: dict[str, int | str]) -> None:
+    blocks = Blocks.of({"a.sql": "-- places: what more\n-- one --\n{what}\n-- two --\n{more}\n"})
+    with pytest.raises(ValueError, match="one has no place more"):
+        blocks.statement("one", written={"what": "1"}, chosen=surplus)
+
+
+@pytest.mark.parametrize("lexical", ["off", "bm25", "fts"])
+@pytest.mark.parametrize("slab", [0, 7])
+@pytest.mark.parametrize("is_tiered", [True, False])
+@pytest.mark.parametrize("filter_", [None, {"kind": "memo"}])
+@pytest.mark.parametrize("exact", [True, False])
+def test_every_search_has_all_of_its_places_filled_and_no_others(
+    lexical: Lexical, slab: int, is_tiered: bool, filter_: dict[str, Any] | None, exact: bool
+) -> None:
+    question = Question.checked("x", authorization=ALICE, scope=SCOPE, lexical=lexical, filter=filter_, exact=exact)
+
+    assert search_statement("headwater", Space("hash/1", 3), question, SCOPE, slab, is_tiered=is_tiered)
 
 
 @pytest.mark.parametrize(

@@ -96,36 +96,36 @@ def search_statement(
         "slab": slab,
         "dimensions": space.dimensions,
         "candidates": question.candidates,
-        **(_FILTERED if question.filter else _UNFILTERED),
+        "described": "described_by_origin" if question.filter else "undescribed",
         **_LEGS[question.lexical],
     }
     if is_large:
-        places |= {"few_chunks": ways.few_chunks, "sampled": SAMPLED, "postings": ways.postings}
+        places |= {
+            "few_chunks": ways.few_chunks,
+            "sampled": SAMPLED,
+            "narrowed": "narrowed_by_filter" if question.filter else "none",
+        }
         places |= {"walked": ways.walked * question.candidates, "walked_some": ways.walked_some * question.candidates}
-    if question.lexical != "off":
-        places |= _LOOKED_UP if is_large else _WEIGHED
-        places |= {"few_terms": FEW_TERMS, **(_TIERED if is_tiered and question.lexical == "bm25" else _UNTIERED)}
+    if question.lexical != "off" and is_large:
+        places |= {**_LOOKED_UP, "postings": ways.postings, "few_terms": FEW_TERMS}
+        places |= _TIERED if is_tiered and question.lexical == "bm25" else _UNTIERED
+        places["is_picked"] = "cheapest" if question.lexical == "bm25" else "always"
+    elif question.lexical != "off":
+        places |= _WEIGHED
     written = (("filtered", filter_predicate(question.filter)), ("telling", str(TELLING)), *_WRITTEN)
     return statement("search_graph" if is_large else "search", schema, written=written, **places)
 
 
 # Blocks that stand for a place of the statements, and numbers.
 _Places = Mapping[str, int | str]
-_FILTERED: Final[_Places] = {"described": "described_by_origin", "narrowed": "narrowed_by_filter"}
-_UNFILTERED: Final[_Places] = {"described": "undescribed", "narrowed": "none"}
 _LEXICAL: Final[_Places] = {"known": "with_lexicon", "found": "found_by_both"}
 _LEGS: Final[Mapping[Lexical, _Places]] = {
     "off": {"known": "none", "lexical": "none", "found": "found_near", "is_exact": "not_asked", "told": "unscored"},
-    "bm25": {**_LEXICAL, "score": "bm25", "told": "bm25", "is_picked": "cheapest"},
-    "fts": {**_LEXICAL, "score": "fts", "told": "fts", "is_picked": "always", "normalisation": NORMALISATION},
+    "bm25": {**_LEXICAL, "score": "bm25", "told": "bm25"},
+    "fts": {**_LEXICAL, "score": "fts", "told": "fts", "normalisation": NORMALISATION},
 }
 _LOOKED_UP: Final[_Places] = {"lexical": "lexical_graph", "those": "few_shown", "is_exact": "enough"}
-_WEIGHED: Final[_Places] = {
-    "lexical": "lexical_shown",
-    "those": "all_shown",
-    "is_exact": "always",
-    "postings": POSTINGS,
-}
+_WEIGHED: Final[_Places] = {"lexical": "lexical_shown", "those": "all_shown", "is_exact": "always"}
 _TIERED: Final[_Places] = {"lists": "tiered_lists", "matches": "by_tiers"}
 _UNTIERED: Final[_Places] = {"lists": "whole_lists", "matches": "by_terms"}
 _WRITTEN: Final = (("tiers", tiers_as_rows()), ("tier_key", tier_key_sql("t.number", "n.tier")), ("ceiling", str(MOST)))

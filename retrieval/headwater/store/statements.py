@@ -55,23 +55,32 @@ class Blocks:
             raise ValueError(f"{', '.join(sorted(unused))}: said to be a place, and in no block.")
         return cls(MappingProxyType(found), places)
 
-    def statement(self, name: str, *, written: Mapping[str, str], chosen: Mapping[str, str]) -> str:
-        """The block ``name`` with all its parts. Of its places some hold what is ``written``, others the block that is ``chosen``."""
+    def statement(self, name: str, *, written: Mapping[str, str], chosen: Mapping[str, int | str]) -> str:
+        """The block ``name`` with all its parts. Of its places some hold what is ``written``, others the number or the block that is ``chosen``.
+
+        A place that is chosen for and is not there is an error, as is one that nothing is given for: somebody meant another statement.
+        """
+        asked: set[str] = set()
 
         def part(found: re.Match[str]) -> str:
             place = found[1]
             if place not in self.places:
                 return filled(place)
+            asked.add(place)
             if place in written:
                 return written[place]
             if place not in chosen:
                 raise ValueError(f"{name} has the place {place}, and nothing is given for it.")
-            return filled(chosen[place])
+            given = chosen[place]
+            return filled(given) if isinstance(given, str) else str(given)
 
         def filled(block: str) -> str:
             return _NAME.sub(part, self.sql[block])
 
-        return filled(name)
+        whole = filled(name)
+        if surplus := chosen.keys() - asked:
+            raise ValueError(f"{name} has no place {', '.join(sorted(surplus))}.")
+        return whole
 
 
 @lru_cache(maxsize=512)
@@ -82,9 +91,7 @@ def statement(name: str, schema: str, *, written: tuple[tuple[str, str], ...] = 
     with parameters, if only ``{}``: psycopg then reads the ``%%`` of a schema's name as ``%``.
     """
     quoted = sql.Identifier(schema).as_string(None).replace("%", "%%")
-    numbers = {place: str(given) for place, given in places.items() if not isinstance(given, str)}
-    blocks = {place: given for place, given in places.items() if isinstance(given, str)}
-    return _blocks().statement(name, written={**numbers, **dict(written), SCHEMA: quoted}, chosen=blocks).encode()
+    return _blocks().statement(name, written={**dict(written), SCHEMA: quoted}, chosen=places).encode()
 
 
 @cache

@@ -24,6 +24,7 @@ AND (s.grants <> '{}' AND s.grants && (SELECT names FROM asker)
 
 -- labelled --
 -- With a label that may be shown. The greater one of source and revision counts, so that a rollback cannot lower one.
+-- All spans of a revision have the revision's label, which never changes: where they are gathered, any of them tells it.
 greatest(s.sensitivity, sp.sensitivity) = ANY (%(labels)s::smallint[])
 
 -- alive --
