@@ -45,9 +45,8 @@ def fold(store: Store, build_id: int) -> Iterator[int]:
         build = (
             connection.cursor(row_factory=class_row(_Build)).execute(sql["build"], {"build_id": build_id}).fetchone()
         )
-        if (
-            build is None or build.is_level or not is_known(build.lexicon)
-        ):  # by another rule: its own release counts more than terms
+        # By a rule that is not known here more may be counted than terms.
+        if build is None or build.is_level or not is_known(build.lexicon):
             return
         key = {"build_id": build_id, "since": build.since, "limit": FOUND_AT_ONCE}
         ended = "find_gone" if build.since < 0 else "find_ended"

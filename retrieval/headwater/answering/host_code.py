@@ -44,12 +44,12 @@ def answered(function: Callable[..., T], *arguments: Any, name: str) -> T:
         raise _as_ours(error, failure(error, name)) from None
 
 
-def given_at_once(answer: T, *, name: str) -> T:
-    """``answer``, unless it is to be awaited, as also a plain function's may be."""
+def given_at_once(answer: T, *, name: str, kind: type[ValidationError] = ValidationError) -> T:
+    """``answer``, unless it is to be awaited, as also a plain function's may be: then an error of ``kind``."""
     if isawaitable(answer):
         if callable(close := getattr(answer, "close", None)):
             close()  # or it would be told as never awaited
-        raise ValidationError(_ASYNC.format(name))
+        raise kind(_ASYNC.format(name))
     return answer
 
 

@@ -124,7 +124,7 @@ def _said(
 ) -> _Said:
     if isinstance(step, Expansion):
         answer: Sequence[Hit] = step.expand(given, surroundings, redact=redact)
-    elif type(step) is Compression:
+    elif type(step) is Compression:  # a host's own, derived from it, may look at the query otherwise
         answer = step.process_forms(forms, given)
     else:
         answer = given_at_once(step.process(query, given), name=f"Post-processor {_name(step)}")

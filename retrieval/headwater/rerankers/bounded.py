@@ -7,11 +7,10 @@ from asyncio import CancelledError
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from contextvars import copy_context
-from inspect import isawaitable
 from itertools import islice
 from typing import Final, TypedDict, TypeVar
 
-from headwater.answering.host_code import check_not_async, failure, is_ours, lent, printable
+from headwater.answering.host_code import check_not_async, failure, given_at_once, is_ours, lent, printable
 from headwater.errors import LimitError, RerankError, RerankLimitError, TransientError, ValidationError
 from headwater.limits import Limit
 from headwater.models import Hit
@@ -137,11 +136,9 @@ class Bounded:
             ended.set_exception(abort)
 
     def _ordered(self, query: str, hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
-        answer: object = self._reranker.rerank(query, lent(hits))
-        if isawaitable(answer):
-            if callable(close := getattr(answer, "close", None)):
-                close()
-            raise RerankError(f"{self.name}.rerank is async, and must give the passages themselves.")
+        answer: object = given_at_once(
+            self._reranker.rerank(query, lent(hits)), name=f"{self.name}.rerank", kind=RerankError
+        )
         if not isinstance(answer, Iterable):
             raise RerankError(f"{self.name} gave a {printable(type(answer).__name__)} instead of passages.")
         by_key = {key_of(hit): hit for hit in hits}

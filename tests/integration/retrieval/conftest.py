@@ -14,7 +14,10 @@ from headwater import AsyncRetriever, Authorization, RetrievalResult, Retriever,
 from headwater.embedders import Embedder
 from headwater.embedders.hashing import HashEmbedder
 from tests.integration.retrieval.corpus_rows import CorpusRows
+from tests.integration.retrieval.everything_said import Said, everything_logged
+from tests.integration.retrieval.hidden_source import fill_open
 from tests.integration.retrieval.wire import Wire
+from tests.rerank.server import RunningReranker, by_words, in_order, running_reranker
 
 ALICE = Authorization(principal_id="alice", tenant_id="t1")
 
@@ -51,6 +54,28 @@ _numbers = itertools.count(1)
 def corpus(reading: str, scope: Scope, embedder: HashEmbedder) -> Iterator[CorpusRows]:
     with psycopg.connect(reading, autocommit=True) as connection:
         yield CorpusRows(connection, scope, embedder)
+
+
+@pytest.fixture
+def said() -> Iterator[Said]:
+    """All that is logged or told to a collector of spans while a test runs."""
+    said = Said()
+    with everything_logged(said):
+        yield said
+
+
+@pytest.fixture
+def reranker() -> Iterator[RunningReranker]:
+    """One on the wire, which orders by the words that a passage has of the query."""
+    with running_reranker(by_words(lambda scores: in_order(scores, "score"), "texts")) as running:
+        yield running
+
+
+@pytest.fixture
+def filled(corpus: CorpusRows) -> CorpusRows:
+    """With what anybody may read."""
+    fill_open(corpus)
+    return corpus
 
 
 @pytest.fixture(scope="session", params=["sync", "async"])

@@ -22,9 +22,9 @@ from headwater import (
 from headwater.embedders.hashing import HashEmbedder
 from headwater.rerankers.fake import FakeReranker
 from tests.integration.retrieval.corpus_rows import CorpusRows
-from tests.integration.retrieval.everything_said import ID, MARKERS, TEXT, TITLE, Said, everything_logged
-from tests.integration.retrieval.hidden_source import ALICE, BOB, QUERY, REASONS, TELLING, fill_open, hidden
-from tests.rerank.server import RunningReranker, answering, by_words, in_order, running_reranker
+from tests.integration.retrieval.everything_said import ID, MARKERS, TEXT, TITLE, Said
+from tests.integration.retrieval.hidden_source import ALICE, BOB, QUERY, REASONS, TELLING, hidden
+from tests.rerank.server import RunningReranker, answering, running_reranker
 
 SEARCHES: Mapping[str, dict[str, Any]] = {
     "vector": {},
@@ -37,25 +37,6 @@ SEARCHES: Mapping[str, dict[str, Any]] = {
     "several": {"lexical": "bm25", "rewriter": lambda query: [query, "apples"]},
     "arranged": {"post_processors": "mmr,compress,window,lost_in_middle"},
 }
-
-
-@pytest.fixture
-def said() -> Iterator[Said]:
-    said = Said()
-    with everything_logged(said):
-        yield said
-
-
-@pytest.fixture
-def reranker() -> Iterator[RunningReranker]:
-    with running_reranker(by_words(lambda scores: in_order(scores, "score"), "texts")) as running:
-        yield running
-
-
-@pytest.fixture
-def filled(corpus: CorpusRows) -> CorpusRows:
-    fill_open(corpus)
-    return corpus
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """What alice may not read is nowhere either where one question goes to several corpora, to libraries or to a large partition."""
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -23,11 +23,11 @@ from headwater.rerankers.fake import FakeReranker
 from headwater.store.db import connect
 from headwater.tool import retrieval_tool
 from tests.integration.retrieval.corpus_rows import CorpusRows
-from tests.integration.retrieval.everything_said import ID, MARKERS, Said, everything_logged
+from tests.integration.retrieval.everything_said import ID, MARKERS, Said
 from tests.integration.retrieval.hidden_source import ALICE, BOB, QUERY, fill_open, hidden, hide_all
 from tests.integration.retrieval.large_rows import DIMENSIONS, Large, part
 from tests.integration.retrieval.large_words import Words, looked_up
-from tests.rerank.server import RunningReranker, by_words, in_order, running_reranker
+from tests.rerank.server import RunningReranker
 
 EVERYTHING = ("public", "internal", "confidential", "restricted")
 SEARCHES: dict[str, dict[str, Any]] = {
@@ -37,25 +37,6 @@ SEARCHES: dict[str, dict[str, Any]] = {
     "fts": {"lexical": "fts", "fusion": "weighted", "top_k": 32, "candidates": 128},
     "arranged": {"lexical": "bm25", "post_processors": "mmr,compress,window,lost_in_middle"},
 }
-
-
-@pytest.fixture
-def said() -> Iterator[Said]:
-    said = Said()
-    with everything_logged(said):
-        yield said
-
-
-@pytest.fixture
-def reranker() -> Iterator[RunningReranker]:
-    with running_reranker(by_words(lambda scores: in_order(scores, "score"), "texts")) as running:
-        yield running
-
-
-@pytest.fixture
-def filled(corpus: CorpusRows) -> CorpusRows:
-    fill_open(corpus)
-    return corpus
 
 
 @pytest.fixture

@@ -2,7 +2,8 @@
 
 import random
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import product
 
 import pytest
@@ -25,6 +26,19 @@ def text_of(source: int, passage: int) -> str:
     said = [word for number, word in enumerate(COMMON) if draw.random() < 3 / (9 + 3 * number)]
     said += [word for word in said for _ in range(draw.choice((0, 0, 0, 1, 2, 4, 8)))]
     return " ".join([*said, *(f"w{draw.randrange(500)}" for _ in range(draw.randrange(2, 60)))])
+
+
+@contextmanager
+def untiered(reading: str, scope: Scope, text_of: Callable[[int, int], str]) -> Iterator[Words]:
+    """A build of the rule before tiers, with such texts."""
+    with large_corpus(reading, scope.corpus_id) as large:
+        large.rows.lexicon = f"{UNTIERED}:english"
+        large.rows.begin_build(is_large=True)
+        fill(large.rows, [["user:all"]] * 100, text_of=text_of)
+        large.rows.analyze()
+        large.rows.make_graph()
+        large.rows.show_build()
+        yield Words(large)
 
 
 @pytest.fixture(scope="module")
@@ -100,14 +114,7 @@ def test_the_statement_counts_keys_as_passages_are_written(words: Words) -> None
 
 
 def test_a_build_that_was_made_before_there_were_tiers_is_asked_by_whole_lists(scope: Scope, reading: str) -> None:
-    with large_corpus(reading, scope.corpus_id) as large:
-        large.rows.lexicon = f"{UNTIERED}:english"
-        large.rows.begin_build(is_large=True)
-        fill(large.rows, [["user:all"]] * 100, text_of=text_of)
-        large.rows.analyze()
-        large.rows.make_graph()
-        large.rows.show_build()
-        old = Words(large)
+    with untiered(reading, scope, text_of) as old:
         query = f"{COMMON[0]} {COMMON[1]}"
 
         assert "tiers" not in part(old.plan(query, postings=30), "first_look")
@@ -125,15 +132,8 @@ def test_what_words_of_one_number_can_score_is_what_the_one_that_was_said_most_c
         said = one if source < 3 else f"{other} " * 4 if source < 15 else "nothing"
         return f"{said} of all that is asked here"
 
-    with large_corpus(reading, scope.corpus_id) as large:
-        large.rows.lexicon = f"{UNTIERED}:english"
-        large.rows.begin_build(is_large=True)
-        fill(large.rows, [["user:all"]] * 100, text_of=text)
-        large.rows.analyze()
-        large.rows.make_graph()
-        large.rows.show_build()
-        two, query = Words(large), f"{one} {one} {one} {other}"
-
+    with untiered(reading, scope, text) as two:
+        query = f"{one} {one} {one} {other}"
         some, is_exact = found(two, query, postings=300, candidates=3)
         assert not is_exact or some == found(two, query, postings=1_000_000, candidates=3)[0]
 
